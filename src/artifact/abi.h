@@ -1,0 +1,60 @@
+/* What compiled kernels and the runtime agree on: the dispatch record and the entry points of the object code.
+ *
+ * A kernel's object is an ELF relocatable file for the host. It defines one entry point per engine (below) and may refer to
+ * the engine's runtime functions, which the loader resolves from the driver's table of names.
+ *
+ * Arguments come as an array of addresses, one per argument that the reflection lists, in the order of declaration: for a
+ * buffer or constant argument the address of its first byte, for a threadgroup argument the address of its block in
+ * the running threadgroup's memory; NULL for an argument that a function constant removed. */
+#ifndef TB_ARTIFACT_ABI_H
+#define TB_ARTIFACT_ABI_H
+
+#include <stdint.h>
+
+#define TB_ABI_VERSION 1 /* goes into artifacts; raise it when anything in this file changes */
+
+enum { TB_SIMD_WIDTH = 32, TB_MAX_THREADS_PER_THREADGROUP = 1024, TB_MAX_THREADGROUP_MEMORY = 32768 };
+
+/* All values are in threads or threadgroups; index 0, 1, 2 is x, y, z. The first block is fixed during a launch, the second
+ * belongs to the threadgroup that runs. Kernels load from it at the offset of the field. */
+typedef struct tb_dispatch {
+    uint32_t threads_per_grid[3];
+    uint32_t threadgroups_per_grid[3];
+    uint32_t dispatch_threads_per_threadgroup[3]; /* as launched */
+    uint32_t grid_origin[3];                      /* zero */
+    uint32_t dispatch_simdgroups_per_threadgroup;
+
+    uint32_t threadgroup_position_in_grid[3];
+    uint32_t threads_per_threadgroup[3]; /* smaller than launched in partial threadgroups at the grid's edges */
+    uint32_t simdgroups_per_threadgroup;
+    uint32_t thread_count; /* product of threads_per_threadgroup */
+} tb_dispatch;
+
+/* ---- Engine "check" ---- */
+
+/* State of one thread, as far as kernel code reads it; the driver keeps more behind it. */
+typedef struct tb_check_thread {
+    uint32_t position[3]; /* thread_position_in_threadgroup */
+    uint32_t index;       /* thread_index_in_threadgroup */
+    uint32_t lane;        /* thread_index_in_simdgroup */
+    uint32_t simdgroup;   /* simdgroup_index_in_threadgroup */
+    void *threadgroup_memory; /* base of the kernel's own (static) threadgroup variables */
+} tb_check_thread;
+
+#define TB_CHECK_ENTRY "tombac_check_thread"
+/* Runs one thread from start to end. */
+typedef void tb_check_entry(const tb_dispatch *dispatch, void *const *arguments, tb_check_thread *thread);
+
+/* ---- Engine "cpu" ---- */
+
+/* One worker's view of the threadgroup that it runs. */
+typedef struct tb_cpu_group {
+    void *threadgroup_memory; /* base of the static threadgroup variables, 64-byte aligned, padded by 128 bytes */
+    void *context;            /* per-SIMD-group state across barriers, `context_size` bytes for each SIMD-group */
+} tb_cpu_group;
+
+#define TB_CPU_ENTRY "tombac_cpu_threadgroup"
+/* Runs one whole threadgroup. */
+typedef void tb_cpu_entry(const tb_dispatch *dispatch, void *const *arguments, tb_cpu_group *group);
+
+#endif
