@@ -78,8 +78,9 @@ typedef struct ir_request {
 
 typedef struct ir_constant_state {
     const front_constant *constant;
-    bool set;  /* the request gave a value */
-    bool used; /* the kernel's code (or an argument's condition) depends on it */
+    bool set;   /* the request gave a value */
+    bool truth; /* the value is not zero */
+    bool used;  /* the kernel's code (or an argument's condition) depends on it */
 } ir_constant_state;
 
 typedef struct ir_kernel {
