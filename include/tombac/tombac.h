@@ -137,6 +137,19 @@ typedef struct tombac_constant {
     size_t size;
 } tombac_constant;
 
+/* What a source declares as a function constant. */
+typedef struct tombac_constant_info {
+    const char *name;
+    uint32_t index;
+    tombac_type type;         /* scalar type */
+    uint32_t vector_length;   /* 1 for scalars */
+    const char *type_name;    /* as written in Metal: "bool", "float4" */
+} tombac_constant_info;
+/* The function constants of the whole source, in source order; `index` counts them, it is not the constant's index. */
+TOMBAC_API size_t tombac_library_constant_count(const tombac_library *library);
+TOMBAC_API tombac_status tombac_library_get_constant(
+    const tombac_library *library, size_t index, tombac_constant_info *constant, tombac_error **error);
+
 /* Compiles one kernel (or takes it from the cache). */
 TOMBAC_API tombac_status tombac_kernel_create(tombac_library *library, const char *name, const tombac_constant *constants,
     size_t constant_count, tombac_kernel **kernel, tombac_error **error);
