@@ -111,3 +111,21 @@ const char *tombac_library_kernel_name(const tombac_library *library, size_t ind
 {
     return index < tombac_library_kernel_count(library) ? library->listing.kernels[index].name : NULL;
 }
+
+size_t tombac_library_constant_count(const tombac_library *library)
+{
+    return library ? library->listing.constant_count : 0;
+}
+
+tombac_status tombac_library_get_constant(
+    const tombac_library *library, size_t index, tombac_constant_info *constant, tombac_error **error)
+{
+    if (!library) return rt_missing(__func__, "library", error);
+    if (!constant) return rt_missing(__func__, "constant", error);
+    if (index >= library->listing.constant_count)
+        return tb_fail(error, TOMBAC_ERROR_NOT_FOUND, "'%s' has %zu function constants, no number %zu",
+            library->source.name, library->listing.constant_count, index);
+    const rt_constant *c = &library->listing.constants[index];
+    *constant = (tombac_constant_info){c->name, c->index, c->type, c->vector_length, c->type_name};
+    return TOMBAC_OK;
+}
