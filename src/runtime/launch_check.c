@@ -54,7 +54,8 @@ static tombac_status check_memory(
             slot->offset, a->alignment, a->type_name);
     if ((uintptr_t)binding->address % a->alignment != 0)
         return fail(launch, a, error, "needs an alignment of %zu bytes for '%s'", a->alignment, a->type_name);
-    if (binding->size < a->size)
+    /* A pointer to nothing is fine, a vector may be empty; the kernel has no business there. */
+    if (binding->size < a->size && (binding->size || a->reference))
         return fail(launch, a, error, "has %zu bytes, but one element of type '%s' takes %zu", binding->size, a->type_name,
             a->size);
     if (slot->bytes && a->writable)

@@ -1,4 +1,5 @@
 /* tombac inspect: what the compiler makes of a kernel on the way. */
+#include "tool/compiler.h"
 #include "tool/constants.h"
 #include "tool/message.h"
 #include "tool/verbs.h"
@@ -99,13 +100,31 @@ static tombac_status add_constants(
     return TOMBAC_OK;
 }
 
+/* The values of --set; their types are the library's to tell. */
+static tombac_status read_constants(const inspect_options *options, tool_constants *constants, tombac_error **error)
+{
+    tombac_compile_options compile = tool_compile_options(&options->compile);
+    tombac_device *device = NULL;
+    tombac_library *library = NULL;
+    if (!options->constants.count) return TOMBAC_OK;
+    if (strcmp(options->file, "-") == 0)
+        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "--set needs a source in a file, not standard input");
+    tombac_status status = tombac_device_open(NULL, &device, error);
+    if (status == TOMBAC_OK)
+        status = tombac_library_create_from_file(device, options->file, &compile, &library, error);
+    if (status == TOMBAC_OK) status = tool_constants_read(&options->constants, library, constants, error);
+    tombac_library_release(library);
+    tombac_device_release(device);
+    return status;
+}
+
 static tombac_status inspect(const inspect_options *options, tombac_error **error)
 {
     const char *fixed[] = {"--kernel", options->kernel, "--what", options->what, "--engine", options->device};
     tool_constants constants = {0};
     tool_words extra = {0}, made = {0};
     tb_process process = {0};
-    tombac_status status = tool_constants_read(&options->constants, &options->compile, options->file, &constants, error);
+    tombac_status status = read_constants(options, &constants, error);
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed && status == TOMBAC_OK; i++)
         status = tool_words_add(&extra, fixed[i], error);
     if (status == TOMBAC_OK) status = add_constants(&constants, &extra, &made, error);

@@ -85,11 +85,7 @@ static tombac_status open_kernel(run_state *state, tombac_error **error)
     tombac_status status = open_device(state, error);
     if (status == TOMBAC_OK) status = open_library(state, error);
     if (status == TOMBAC_OK) status = check_kernel_name(state, error);
-    if (status == TOMBAC_OK && options->constants.count && strcmp(options->file, "-") == 0) {
-        status = tb_fail(error, TOMBAC_ERROR_ARGUMENT, "--set needs a source in a file, not standard input");
-    }
-    if (status == TOMBAC_OK)
-        status = tool_constants_read(&options->constants, &options->compile, options->file, &constants, error);
+    if (status == TOMBAC_OK) status = tool_constants_read(&options->constants, state->library, &constants, error);
     if (status == TOMBAC_OK) {
         status = tombac_kernel_create(
             state->library, options->kernel, constants.items, constants.count, &state->kernel, error);
