@@ -45,6 +45,8 @@ typedef struct rt_run {
 
 typedef struct rt_driver {
     const char *name; /* of the device, and of the engine that tombac-cc compiles for: "check", "cpu" */
+    bool line_tables; /* compile with -g, because failures are reported with source locations */
+    bool (*available)(void); /* whether this machine can run it; NULL: always */
 
     /* Loads an ELF object; `object` need not outlive the call, `manifest` outlives the code. A damaged object or an unknown
      * symbol is TOMBAC_ERROR_ARTIFACT. */
