@@ -29,6 +29,7 @@
 #define INF __builtin_inff()
 #define NOT_A_NUMBER __builtin_nanf("")
 #define MIN_NORMAL 0x1p-126f
+#define MIN_DENORMAL 0x1p-149f
 
 /* c0 + c1 x + c2 x^2 ... by Horner's rule. */
 #define POLY1(x, c0) (c0)
@@ -77,6 +78,10 @@ INLINE bool is_nan(float x) { return x != x; }
 INLINE bool is_infinite(float x) { return magnitude(x) == INF; }
 /* True for numbers other than NaN and infinity. */
 INLINE bool is_finite(float x) { return magnitude(x) < INF; }
+
+/* least <= x < infinity for positive floats, as one comparison of integers. */
+INLINE bool is_positive_from(float x, float least) { return bits(x) - bits(least) < bits(INF) - bits(least); }
+INLINE bool is_negative_finite(float x) { return bits(x) - 0x80000001u < 0x7f7fffffu; } /* not -0 */
 
 /* Limits that let NaN through: both comparisons fail for it. */
 INLINE float at_most(float x, float limit) { return x > limit ? limit : x; }

@@ -34,7 +34,7 @@ static bool is_native(const char *name)
 {
     static const char *const native[] = {"llvm.fma.f32", "llvm.sqrt.f32", "llvm.fabs.f32", "llvm.floor.f32", "llvm.ceil.f32",
         "llvm.trunc.f32", "llvm.rint.f32", "llvm.copysign.f32", "llvm.smin.i32", "llvm.smax.i32", "llvm.umin.i32",
-        "llvm.umax.i32", "llvm.fshl.i32", "llvm.fshl.i64", "llvm.is.fpclass.f32"};
+        "llvm.umax.i32", "llvm.fshl.i32", "llvm.fshl.i64"};
     for (size_t i = 0; i < sizeof native / sizeof *native; i++)
         if (!strcmp(name, native[i])) return true;
     return false;

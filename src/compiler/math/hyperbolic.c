@@ -13,7 +13,7 @@ typedef struct hyperbolic_parts { float sinh, cosh_minus_1, sum, difference; } h
 /* Relative errors 2^-26.2 and 2^-33.3. "sinh", "cosh" */
 INLINE hyperbolic_parts hyperbolic_reduce(float x)
 {
-    exp_parts parts = exp_reduce(at_least(at_most(x, 90.0f), -90.0f));
+    exp_parts parts = exp_reduce(at_least(at_most(x, 89.5f), -89.5f));
     float r = parts.r, u = r * r;
     int32_t n = parts.n, up = n < -125 ? -125 : n, down = n > 125 ? 125 : n;
     float a = power_of_two(up - 2), b = power_of_two(-down - 2);
@@ -54,7 +54,7 @@ INLINE float tanh_core(float x)
 
 ENTRY_BOTH(float, tanh, (float x), tanh_core(x))
 
-/* log(2x) for large x, where x is finite; log1p(h + l) otherwise. */
+/* log(2x) for large x, whose square may overflow; log1p(h + l) otherwise. */
 INLINE float log_of_double_or_log1p(bool large, float x, float h, float l)
 {
     float result = log1p_pair(large ? x : h, large ? 0 : l);
@@ -65,7 +65,7 @@ INLINE float log_of_double_or_log1p(bool large, float x, float h, float l)
 INLINE float asinh_core(float x)
 {
     float a = magnitude(x), square = a * a;
-    bool large = a > 0x1p+14f;
+    bool large = a > 0x1p+60f;
     pair sum = fast_two_sum(square / (1.0f + __builtin_sqrtf(square + 1.0f)), 0);
     pair h = two_sum(a, sum.hi);
     float result = log_of_double_or_log1p(large, a, h.hi, h.lo);
@@ -78,7 +78,7 @@ ENTRY_BOTH(float, asinh, (float x), asinh_core(x))
 INLINE float acosh_core(float x)
 {
     float t = x - 1.0f;
-    bool large = x > 0x1p+14f;
+    bool large = x > 0x1p+60f;
     pair h = two_sum(t, __builtin_sqrtf(fma1(t, t, 2.0f * t)));
     float result = log_of_double_or_log1p(large, x, h.hi, h.lo);
     result = x < INF ? result : x;

@@ -47,11 +47,11 @@ INLINE float acos_core(float x, bool fast)
 {
     asin_parts p = asin_reduce(x, fast);
     float base = p.outer ? 2.0f * p.base : p.base, tail = p.outer ? 2.0f * p.tail : p.tail;
-    if (p.outer && x > 0) return base + tail;
     float whole = p.outer ? PI_HI : PIO2_HI, whole_low = p.outer ? PI_LO : PIO2_LO;
     bool subtract = p.outer || x > 0;
     pair sum = fast_two_sum(whole, subtract ? -base : base);
-    return sum.hi + (sum.lo + whole_low + (subtract ? -tail : tail));
+    float result = sum.hi + (sum.lo + whole_low + (subtract ? -tail : tail));
+    return p.outer && x > 0 ? base + tail : result;
 }
 
 /* (base + tail) / pi */

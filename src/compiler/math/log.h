@@ -43,7 +43,7 @@ INLINE float log_special(float x, float least, float result)
 {
     float below = x <= -least ? NOT_A_NUMBER : -INF;
     float special = x < least ? below : x;
-    return x >= least && x < INF ? result : special;
+    return is_positive_from(x, least) ? result : special;
 }
 
 /* log(1 + h + l) for h >= 0 or h > -1 with l = 0; |l| <= ulp(h). Let u = 1 + h be 2^e m; then

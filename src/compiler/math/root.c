@@ -26,7 +26,7 @@ INLINE float cbrt_core(float x)
 ENTRY_BOTH(float, cbrt, (float x), cbrt_core(x))
 
 /* Both are divided by a power of two near the larger, so nothing overflows and only negligible parts underflow. */
-ENTRY(float, precise, hypot, (float x, float y))
+INLINE float hypot_core(float x, float y)
 {
     float ax = magnitude(x), ay = magnitude(y);
     float large = ax > ay ? ax : ay, small = ax > ay ? ay : ax;
@@ -40,8 +40,4 @@ ENTRY(float, precise, hypot, (float x, float y))
     return is_infinite(x) || is_infinite(y) ? INF : result;
 }
 
-ENTRY(float, fast, hypot, (float x, float y))
-{
-    float result = __builtin_sqrtf(fma1(x, x, y * y));
-    return is_infinite(x) || is_infinite(y) ? INF : result;
-}
+ENTRY_BOTH(float, hypot, (float x, float y), hypot_core(x, y))
