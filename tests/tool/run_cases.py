@@ -7,7 +7,7 @@ A case file is a list of cases:
 
     # a comment
     case what it is about
-    $ command line, in a POSIX shell; `tombac` is the program, $DEVICE the device, $HERE the case file's folder
+    $ command line, in a POSIX shell; `tombac` is the program, $DEVICE the device, $HERE the case file's folder, $PYTHON an interpreter
     exit 2
     out exact line of standard output          every `out` line must come, in this order
     err text                                   a line of standard error must contain it
@@ -108,7 +108,7 @@ def main():
     os.makedirs(folder)
     failed = count = 0
     for path in options.files:
-        environment = dict(os.environ, DEVICE=options.device, HERE=os.path.dirname(os.path.abspath(path)),
+        environment = dict(os.environ, DEVICE=options.device, PYTHON=sys.executable, HERE=os.path.dirname(os.path.abspath(path)),
                            PATH=os.path.dirname(os.path.abspath(options.tombac)) + ":" + os.environ["PATH"])
         environment.setdefault("TOMBAC_CACHE", os.path.join(folder, "cache"))
         for case in parse(path):
