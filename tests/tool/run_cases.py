@@ -7,7 +7,7 @@ A case file is a list of cases:
 
     # a comment
     case what it is about
-    $ command line, in a POSIX shell; `tombac` is the program, $DEVICE the device, $HERE the case file's folder, $PYTHON an interpreter
+    $ command line                             in a POSIX shell; further `$` lines continue it
     exit 2
     out exact line of standard output          every `out` line must come, in this order
     err text                                   a line of standard error must contain it
@@ -16,7 +16,8 @@ A case file is a list of cases:
     noout                                      standard output is empty
     lines N                                    standard output has N lines
 
-A command may continue on further `$` lines. With no `exit`, 0 is expected. Each case starts in one common, at first empty
+In commands, `tombac` is the program under test, $DEVICE the device, $HERE the case file's folder, $PYTHON an interpreter.
+With no `exit`, 0 is expected. Each case starts in one common, at first empty
 folder, so that a case may use files that an earlier one made. Exit status 1 if any case fails or a file has none.
 """
 import argparse
