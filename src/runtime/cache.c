@@ -1,17 +1,15 @@
-/* The compile cache: folder, keys, indices; see cache.h. */
+/* The compile cache: folder, keys, look-up; see cache.h. */
 #include "runtime/cache.h"
 
 #include "base/file.h"
 #include "runtime/cache_file.h"
-#include "runtime/json.h"
+#include "runtime/cache_index.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define XXH_INLINE_ALL
@@ -164,133 +162,53 @@ tombac_status rt_cache_key(const rt_request *request, rt_key *key, tombac_error 
     return status;
 }
 
-/* ---- Indices ---- */
+/* ---- Looking up and keeping ---- */
 
-/* A header as the index remembers it. */
-typedef struct watched {
-    char *path;
-    uint64_t size, hash;
-    int64_t seconds, nanoseconds; /* modification time when the hash was known to be right; 0: not trusted */
-} watched;
-
-/* A file that changed this recently may change again within the clock's resolution. */
-enum { SETTLED_SECONDS = 2 };
-
-static bool hash_file(const char *path, uint64_t *hash)
-{
-    tb_text content = {0};
-    bool read = tb_file_read(path, 0, &content, NULL) == TOMBAC_OK;
-    if (read) *hash = XXH3_64bits(tb_text_string(&content), content.size);
-    tb_text_free(&content);
-    return read;
-}
-
-/* Whether the file still is what the index says; *renewed is set if only its time was not known. */
-static bool unchanged(watched *file, bool *renewed)
-{
-    struct stat facts;
-    if (stat(file->path, &facts) != 0 || (uint64_t)facts.st_size != file->size) return false;
-    if (file->seconds && file->seconds == facts.st_mtim.tv_sec && file->nanoseconds == facts.st_mtim.tv_nsec) return true;
-    uint64_t hash;
-    if (!hash_file(file->path, &hash) || hash != file->hash) return false;
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    if (now.tv_sec - facts.st_mtim.tv_sec < SETTLED_SECONDS) return true;
-    file->seconds = facts.st_mtim.tv_sec;
-    file->nanoseconds = facts.st_mtim.tv_nsec;
-    *renewed = true;
-    return true;
-}
-
-static rt_key data_key(const rt_key *key, const char *identity, const watched *headers, size_t count)
+/* The second key: the first, the compiler, and the state of every header. */
+static bool data_key(const rt_key *key, const rt_variant *variant, rt_key *second)
 {
     tb_text text = {0};
     field(&text, key, sizeof *key);
-    string_field(&text, identity);
-    for (size_t i = 0; i < count; i++) {
-        string_field(&text, headers[i].path);
-        number_field(&text, headers[i].size);
-        number_field(&text, headers[i].hash);
+    string_field(&text, variant->compiler);
+    for (size_t i = 0; i < variant->header_count; i++) {
+        string_field(&text, variant->headers[i].path);
+        number_field(&text, variant->headers[i].size);
+        number_field(&text, variant->headers[i].hash);
     }
-    rt_key made = text.bad ? (rt_key){0} : hash_of(&text);
+    bool good = !text.bad;
+    if (good) *second = hash_of(&text);
     tb_text_free(&text);
-    return made;
+    return good;
 }
 
-static void write_index(const rt_cache *cache, const rt_key *key, const char *identity, const watched *headers, size_t count)
+static bool read_data(const rt_cache *cache, const rt_key *key, const rt_variant *variant, rt_response *response)
 {
-    json_t *list = json_array(), *root = json_pack("{s:s, s:o}", "compiler", identity, "headers", list);
-    bool good = root != NULL;
-    for (size_t i = 0; i < count && good; i++) {
-        char hash[17];
-        snprintf(hash, sizeof hash, "%016" PRIx64, headers[i].hash);
-        json_t *item = json_pack("{s:s, s:I, s:s, s:I, s:I}", "path", headers[i].path, "size", (json_int_t)headers[i].size,
-            "hash", hash, "seconds", (json_int_t)headers[i].seconds, "nanoseconds", (json_int_t)headers[i].nanoseconds);
-        good = item && json_array_append_new(list, item) == 0;
+    rt_key second;
+    uint32_t code = 0;
+    tb_text body = {0};
+    if (!data_key(key, variant, &second) || !rt_cache_read(cache, &second, RT_CACHE_DATA, &code, &body)) {
+        tb_text_free(&body);
+        return false;
     }
-    char *text = good ? json_dumps(root, JSON_COMPACT) : NULL;
-    if (text) rt_cache_write(cache, key, RT_CACHE_INDEX, 0, text, strlen(text));
-    free(text);
-    json_decref(root);
+    response->exit_status = (int)code;
+    *(code == 0 ? &response->output : &response->diagnostics) = body;
+    return true;
 }
-
-static void free_watched(watched *headers, size_t count)
-{
-    for (size_t i = 0; i < count; i++) free(headers[i].path);
-    free(headers);
-}
-
-static bool read_index(const rt_cache *cache, const rt_key *key, char **identity, watched **headers, size_t *count)
-{
-    tb_text text = {0};
-    uint32_t code;
-    rt_json json = {.name = "index"};
-    json_t *root = NULL;
-    if (rt_cache_read(cache, key, RT_CACHE_INDEX, &code, &text)) root = rt_json_parse(&json, text.data, text.size);
-    tb_text_free(&text);
-    if (!root) return false;
-    *identity = rt_json_string(&json, root, "compiler");
-    const json_t *list = rt_json_array(&json, root, "headers");
-    *headers = rt_json_elements(&json, list, "headers", sizeof **headers, count);
-    for (size_t i = 0; i < *count; i++) {
-        const json_t *item = json_array_get(list, i);
-        (*headers)[i].path = rt_json_string(&json, item, "path");
-        (*headers)[i].size = rt_json_unsigned(&json, item, "size", INT64_MAX);
-        (*headers)[i].hash = rt_json_hash(&json, item, "hash");
-        (*headers)[i].seconds = (int64_t)rt_json_unsigned(&json, item, "seconds", INT64_MAX);
-        (*headers)[i].nanoseconds = (int64_t)rt_json_unsigned(&json, item, "nanoseconds", INT64_MAX);
-    }
-    json_decref(root);
-    return json.status == TOMBAC_OK;
-}
-
-/* ---- Looking up and keeping ---- */
 
 bool rt_cache_get(const rt_cache *cache, const rt_key *key, const char *identity, rt_response *response)
 {
     *response = (rt_response){0};
-    if (!cache->folder) return false;
-    char *made_by = NULL;
-    watched *headers = NULL;
-    size_t count = 0;
-    bool hit = read_index(cache, key, &made_by, &headers, &count), renewed = false;
-    hit = hit && (!*identity || strcmp(identity, made_by) == 0);
-    for (size_t i = 0; i < count && hit; i++) hit = unchanged(&headers[i], &renewed);
-    uint32_t code = 0;
-    tb_text body = {0};
-    if (hit) {
-        rt_key second = data_key(key, made_by, headers, count);
-        hit = rt_cache_read(cache, &second, RT_CACHE_DATA, &code, &body);
+    rt_index index;
+    if (!cache->folder || !rt_index_read(cache, key, &index)) return false;
+    bool hit = false;
+    for (size_t i = 0; i < index.count && !hit; i++) {
+        bool renewed = false;
+        rt_variant *variant = &index.variants[i];
+        if (*identity && strcmp(identity, variant->compiler) != 0) continue;
+        hit = rt_variant_is_current(variant, &renewed) && read_data(cache, key, variant, response);
+        if (hit && renewed) rt_index_write(cache, key, &index);
     }
-    if (hit) {
-        response->exit_status = (int)code;
-        *(code == 0 ? &response->output : &response->diagnostics) = body;
-        if (renewed) write_index(cache, key, made_by, headers, count);
-    } else {
-        tb_text_free(&body);
-    }
-    free(made_by);
-    free_watched(headers, count);
+    rt_index_free(&index);
     return hit;
 }
 
@@ -298,19 +216,18 @@ void rt_cache_put(const rt_cache *cache, const rt_key *key, const char *identity
     size_t header_count, const rt_response *response)
 {
     if (!cache->folder) return;
-    watched *list = calloc(header_count + 1, sizeof *list);
-    bool good = list != NULL, renewed;
-    for (size_t i = 0; i < header_count && good; i++) {
-        list[i] = (watched){.path = strdup(headers[i].path), .size = headers[i].size, .hash = headers[i].hash};
-        good = list[i].path && unchanged(&list[i], &renewed); /* else it changed during the run */
-    }
+    rt_index index;
+    if (!rt_index_read(cache, key, &index)) index = (rt_index){0};
+    rt_variant *variant = rt_index_add(&index, identity, headers, header_count);
+    bool renewed;
+    rt_key second;
+    bool good = variant && rt_variant_is_current(variant, &renewed) && data_key(key, variant, &second);
     if (good) {
         const tb_text *body = response->exit_status == 0 ? &response->output : &response->diagnostics;
-        rt_key second = data_key(key, identity, list, header_count);
         good = rt_cache_write(
             cache, &second, RT_CACHE_DATA, (uint32_t)response->exit_status, tb_text_string(body), body->size);
     }
-    if (good) write_index(cache, key, identity, list, header_count);
-    if (list) free_watched(list, header_count);
+    good = good && rt_index_write(cache, key, &index);
+    rt_index_free(&index);
     if (good) rt_cache_trim(cache);
 }

@@ -1,9 +1,10 @@
 /* The compile cache: what compiler runs gave, in files that many processes and threads share.
  *
  * A request's key is a hash of everything that is known before a run (source, options, kernel, constants, engine, target,
- * version). KEY.index lists the headers that the run read, with sizes and hashes, and the compiler's identity; it is
- * right while those are unchanged. What the run gave is in a second file, KEY2.data, where KEY2 hashes the key with these
- * facts; so a header that is changed and changed back hits again. A run that failed because of the source is kept too.
+ * version). KEY.index lists the headers that the run read, with sizes and hashes, and the compiler's identity: it holds
+ * while those are unchanged. What the run gave is in a second file, KEY2.data, where KEY2 hashes the key with these facts,
+ * and an index remembers several states, so a header that is changed and changed back hits again. A run that failed
+ * because of the source is kept too.
  *
  * Files appear by an atomic rename and carry a hash of their content. Whatever is damaged, foreign or unreadable is a miss, and
  * what cannot be written is not cached: the cache never makes a call fail. A hit renews both files' times; past
