@@ -17,15 +17,17 @@ INLINE binary_parts split(float x)
 INLINE float frexp_core(float x, int *exponent)
 {
     binary_parts parts = split(x);
-    bool ordinary = x != 0 && is_finite(x);
-    *exponent = ordinary ? parts.exponent + 1 : 0;
-    return ordinary ? from_bits((parts.bits & 0x807fffffu) | 0x3f000000u) : x;
+    bool ordinary = is_positive_from(magnitude(x), MIN_DENORMAL);
+    float fraction = from_bits((parts.bits & 0x807fffffu) | 0x3f000000u);
+    *exponent = (parts.exponent + 1) & (ordinary ? -1 : 0);
+    return ordinary ? fraction : x;
 }
 
 INLINE int32_t ilogb_core(float x)
 {
-    int32_t special = x == 0 ? ILOGB_ZERO : ILOGB_OTHER;
-    return x != 0 && is_finite(x) ? split(x).exponent : special;
+    int32_t exponent = split(x).exponent;
+    exponent = x == 0 ? ILOGB_ZERO : exponent;
+    return is_finite(x) ? exponent : ILOGB_OTHER;
 }
 
 /* Three factors: two that are exact (they are 1 for ordinary n, and scale normal numbers to normal ones unless the result is 0 or

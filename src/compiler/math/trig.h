@@ -47,7 +47,7 @@ INLINE uint32_t funnel(uint32_t high, uint32_t low, uint32_t shift)
     return (uint32_t)((((uint64_t)high << 32 | low) << shift) >> 32);
 }
 
-/* |x| >= 2^16 and finite. */
+/* |x| >= 2^16; NaN for infinity. */
 INLINE trig_parts reduce_large(float x)
 {
     const uint32_t w1 = 0xa2f9836eu, w2 = 0x4e441529u, w3 = 0xfc2757d1u, w4 = 0xf534ddc0u, w5 = 0xdb629599u, w6 = 0x3c439041u,
@@ -69,6 +69,7 @@ INLINE trig_parts reduce_large(float x)
     pair head = fast_two_sum(p1 * 0x1p-24f, fma1(p3, 0x1p-64f, p2 * 0x1p-48f));
     float r = fma1(head.hi, PIO2_HI, fma1(head.hi, PIO2_LO, head.lo * PIO2_HI));
     uint32_t sign = sign_bit(x);
+    r = is_finite(x) ? r : NOT_A_NUMBER;
     return (trig_parts){flip_sign(r, sign), sign ? 0u - quadrant : quadrant};
 }
 
