@@ -65,9 +65,10 @@ static tombac_status refused(const tb_process *process, tombac_error **error)
         : process->exit_status == 4                ? TOMBAC_ERROR_UNSUPPORTED
         : process->exit_status == 2                ? TOMBAC_ERROR_ARGUMENT
                                                    : TOMBAC_ERROR_COMPILER;
-    static const char own[] = "tombac-cc: error: "; /* the command says its own name */
+    static const char own[] = "tombac-cc: ", word[] = "error: "; /* the command says its own */
     const char *said = tb_text_string(&process->errors);
     if (strncmp(said, own, sizeof own - 1) == 0) said += sizeof own - 1;
+    if (strncmp(said, word, sizeof word - 1) == 0) said += sizeof word - 1;
     if (*said) return tb_fail(error, kind, "%s", said);
     return tb_fail(error, kind, "the compiler '%s' failed with exit status %d and said nothing", process->arguments[0],
         process->exit_status);
