@@ -17,7 +17,7 @@ typedef struct tool_array {
     size_t shape[TOOL_MAX_DIMENSIONS];
     size_t count;        /* elements: the product of the shape */
     size_t size;         /* bytes of data */
-    unsigned char *data; /* never NULL in a made array */
+    unsigned char *data; /* never NULL in a made array, until its owner is done with it */
 } tool_array;
 
 /* Fills in count and size from type, vector length and shape, and allocates zeros. Overflow is

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SET_BYTES_LIMIT = 4096 }; /* as for setBytes in Metal */
+
 /* ---- The kernel's arguments ---- */
 
 static bool is_memory(const run_argument *argument)
@@ -274,11 +276,14 @@ static tombac_status bind_value(run_state *state, run_argument *a, tombac_error 
     status = check_size(a, error);
     if (status != TOMBAC_OK) return status;
     a->bound = true;
-    if (a->info.kind == TOMBAC_ARGUMENT_CONSTANT && a->info.reference && a->initial.size <= 4096)
+    free(a->array.data); /* type and shape are all that is needed from here on */
+    a->array.data = NULL;
+    if (a->info.kind == TOMBAC_ARGUMENT_CONSTANT && a->info.reference && a->initial.size <= SET_BYTES_LIMIT)
         return tombac_launch_set_bytes(state->launch, a->info.index, a->initial.data, a->initial.size, error);
     status = tombac_buffer_create(
         state->device, a->initial.size, a->initial.size ? a->initial.data : NULL, &a->buffer, error);
     if (status != TOMBAC_OK) return status;
+    if (state->options->repeats < 2) tb_text_free(&a->initial); /* nothing will be restored */
     return tombac_launch_set_buffer(state->launch, a->info.index, a->buffer, 0, error);
 }
 

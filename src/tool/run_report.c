@@ -56,7 +56,9 @@ static tombac_status read_expectation(
     tool_slot slot = {.what = a->what,
         .type_name = tool_type_name(a->array.type),
         .type = a->array.type,
-        .vector_length = a->array.vector_length};
+        .vector_length = a->array.vector_length,
+        .element_size = a->info.element_size,
+        .members = a->array.type == TOMBAC_TYPE_U8 ? a->members : NULL};
     expectation->argument = a;
     expectation->source = source;
     if (tool_value_is_expression(source))
