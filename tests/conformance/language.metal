@@ -209,7 +209,7 @@ kernel void spaces(device float *out, const device float *in, constant float *k,
     cursor[0] = 6;
     o[10] = own[1] * 10 + own[2] + float(cursor - own);
     const device float *other = i % 2 ? in : in + 1;
-    o[11] = *other;
+    o[11] = other[i];
     device float *last = &o[12];
     *last = 3;
     last[1] = *last + 1;
