@@ -32,10 +32,11 @@ void tool_print_array(FILE *stream, const char *name, const tool_array *array, s
 {
     tb_text type = {0};
     tool_array_describe(array, &type);
-    fprintf(stream, "%s%s%s  %s  ", tool_colour(stream, TOOL_BOLD), name, tool_colour(stream, TOOL_PLAIN), tb_text_string(&type));
+    fprintf(stream, "%s%s%s  %s", tool_colour(stream, TOOL_BOLD), name, tool_colour(stream, TOOL_PLAIN), tb_text_string(&type));
     tb_text_free(&type);
     size_t row = array->dimension_count ? array->shape[array->dimension_count - 1] : 1;
     if (array->dimension_count < 2 || array->count == 0) {
+        if (array->count) fputs("  ", stream);
         print_row(stream, array, 0, array->count, limit);
         return;
     }
