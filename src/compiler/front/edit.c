@@ -72,8 +72,8 @@ void front_edit_directive(edit_list *e, uint32_t i, const char *text) { e->direc
 static void append_token(const edit_list *e, uint32_t i, tb_text *out, uint32_t *offset)
 {
     const edit *d = &e->edits[i];
-    tb_text_puts(out, pooled(e, d->before));
     if (offset) *offset = (uint32_t)out->size;
+    tb_text_puts(out, pooled(e, d->before));
     if (d->text == EDIT_NONE) tb_text_append(out, token_text(e->list, i), e->list->tokens[i].length);
     else if (d->text != EDIT_DELETE) tb_text_puts(out, pooled(e, d->text));
     tb_text_puts(out, pooled(e, d->after));

@@ -104,11 +104,15 @@ static tombac_status match_brackets(token_list *list, lex_problem *problem, tomb
 static scope_kind classify(const token_list *list, uint32_t i, const level *l)
 {
     const token *t = list->tokens;
-    uint32_t previous = i > l->head ? t[i - 1].code : 0;
+    uint32_t previous = i > 0 ? t[i - 1].code : 0;
     bool in_function = l->scope == SCOPE_FUNCTION || l->scope == SCOPE_CLASS;
+    if (i == l->head) { /* nothing before it: a block, a body after initialisers, or the next element of a list */
+        if (l->open != NO_TOKEN && t[l->open].code != '{') return SCOPE_LIST;
+        return l->scope == SCOPE_LIST ? SCOPE_LIST : in_function ? SCOPE_FUNCTION : SCOPE_NAMESPACE;
+    }
     if (l->saw & SAW_NAMESPACE) return SCOPE_NAMESPACE;
     if (l->saw & SAW_ENUM && previous != ')') return SCOPE_ENUM;
-    if (i > l->head && t[i - 1].kind == TOKEN_STRING && t[l->head].code == KW_EXTERN) return SCOPE_NAMESPACE;
+    if (i > 0 && t[i - 1].kind == TOKEN_STRING && t[l->head].code == KW_EXTERN) return SCOPE_NAMESPACE;
     switch (previous) {
     case ')':
     case KW_ELSE:
@@ -129,9 +133,6 @@ static scope_kind classify(const token_list *list, uint32_t i, const level *l)
     case '=':
     case ',':
     case KW_RETURN: return SCOPE_LIST;
-    case 0: /* nothing before it: a block, or the next element of a list */
-        if (l->open != NO_TOKEN && t[l->open].code != '{') return SCOPE_LIST;
-        return l->scope == SCOPE_LIST ? SCOPE_LIST : in_function ? SCOPE_FUNCTION : SCOPE_NAMESPACE;
     default: break;
     }
     if (l->saw & SAW_CLASS && !(l->saw & SAW_ASSIGNMENT)) return SCOPE_CLASS;

@@ -61,7 +61,7 @@ tombac_status front_standard_find(const char *spelling, front_standard *standard
 tombac_status front_paths_find(front_paths *paths, tombac_error **error);
 void front_paths_free(front_paths *paths);
 /* The name of the umbrella header in paths->msl, of which the precompiled form is made. */
-#define FRONT_UMBRELLA "metal_stdlib"
+#define FRONT_UMBRELLA "__tombac/metal.h"
 
 /* preprocess.c: fills preprocessed, marks, files, dependencies. */
 tombac_status front_preprocess(front_unit *unit, const char *source, size_t size, tombac_error **error);
