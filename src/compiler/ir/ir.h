@@ -13,6 +13,7 @@
  *     unrolled or merged. Every loop is natural and has one latch;
  *   - llvm.fmuladd is llvm.fma and llvm.round is expanded, so that engines agree bit for bit; memcpy, memmove and memset of
  *     a small constant size are loads and stores; no lifetime markers, no annotations.
+ *   - integer division cannot trap, shift counts are below the width, float to integer conversions saturate (define.c).
  * Program-scope constant tables remain as internal constant globals in addrspace(1).
  *
  * The context belongs to the ir_kernel. LLVM's own fatal errors end the process (the caller installs a handler). */

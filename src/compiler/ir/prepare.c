@@ -257,10 +257,12 @@ static tombac_status inline_and_clean(ir_kernel *kernel, const char *math_librar
     status = ir_run_passes(kernel, "always-inline,globaldce", error);
     if (status == TOMBAC_OK) status = ir_loops_merge_latches(kernel->function, error);
     if (status == TOMBAC_OK) ir_lower_intrinsics(kernel->module, kernel->function);
+    if (status == TOMBAC_OK) ir_define_results(kernel->module, kernel->function);
     if (status == TOMBAC_OK) status = ir_run_passes(kernel, "function(sroa,instsimplify,sccp,sroa),globaldce", error);
     /* A call whose target became known by sroa (a function pointer as an argument) can be inlined now. */
     if (status == TOMBAC_OK) status = ir_run_passes(kernel, "always-inline,function(sroa,instsimplify,sccp,dce),globaldce", error);
     if (status == TOMBAC_OK) ir_lower_intrinsics(kernel->module, kernel->function);
+    if (status == TOMBAC_OK) ir_define_results(kernel->module, kernel->function);
     if (status == TOMBAC_OK) status = ir_loops_merge_latches(kernel->function, error);
     if (status == TOMBAC_OK) status = ir_run_passes(kernel, "function(sroa,dce)", error);
     return status;

@@ -47,6 +47,11 @@ tombac_status ir_loops_merge_latches(LLVMValueRef function, tombac_error **error
 /* lower.c: fmuladd, round, memory intrinsics, lifetime markers. */
 void ir_lower_intrinsics(LLVMModuleRef module, LLVMValueRef function);
 
+/* define.c: results for what C++ leaves undefined and machines disagree about, the same in every engine: division by zero
+ * (quotient 0, remainder the dividend), the overflowing signed division (the dividend, 0), shift counts (modulo the width),
+ * conversions out of range (saturate, NaN to 0), the count of zeros in 0 (the width), the absolute value of the minimum. */
+void ir_define_results(LLVMModuleRef module, LLVMValueRef function);
+
 /* arena.c: threadgroup variables become offsets from __tombac_threadgroup_memory(). */
 tombac_status ir_arena_build(ir_kernel *kernel, tombac_error **error);
 

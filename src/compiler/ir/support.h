@@ -30,6 +30,9 @@ LLVMValueRef ir_declare(LLVMModuleRef module, const char *name, LLVMTypeRef type
 typedef void ir_visitor(LLVMValueRef instruction, void *context);
 void ir_visit(LLVMValueRef function, ir_visitor *visit, void *context);
 
+/* Metadata of divisions whose divisor is guarded (define.c). */
+#define IR_DEFINED "tombac.defined"
+
 /* "internal error while compiling KERNEL: ..." */
 tombac_status ir_internal_error(const front_kernel *kernel, tombac_error **error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
