@@ -2,7 +2,8 @@
 #include "compiler/math/device.h"
 
 #define ILOGB_ZERO INT32_MIN
-#define ILOGB_OTHER INT32_MAX /* of infinity and NaN */
+#define ILOGB_NAN INT32_MIN /* as msl/__tombac/macros.h defines FP_ILOGBNAN */
+#define ILOGB_INFINITY INT32_MAX
 
 typedef struct binary_parts { uint32_t bits; int32_t exponent; } binary_parts;
 
@@ -27,7 +28,8 @@ INLINE int32_t ilogb_core(float x)
 {
     int32_t exponent = split(x).exponent;
     exponent = x == 0 ? ILOGB_ZERO : exponent;
-    return is_finite(x) ? exponent : ILOGB_OTHER;
+    exponent = is_infinite(x) ? ILOGB_INFINITY : exponent;
+    return is_nan(x) ? ILOGB_NAN : exponent;
 }
 
 /* Three factors: two that are exact (they are 1 for ordinary n, and scale normal numbers to normal ones unless the result is 0 or
