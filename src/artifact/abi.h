@@ -39,6 +39,9 @@ typedef struct tb_check_thread {
     uint32_t lane;        /* thread_index_in_simdgroup */
     uint32_t simdgroup;   /* simdgroup_index_in_threadgroup */
     void *threadgroup_memory; /* base of the kernel's own (static) threadgroup variables */
+    uint64_t range_begin, range_size; /* the block that the last device access was found in (check.h) */
+    uint64_t memory_begin, memory_size; /* all of the threadgroup's memory */
+    uint32_t countdown;       /* loop iterations until the next tombac_check_tick */
 } tb_check_thread;
 
 #define TB_CHECK_ENTRY "tombac_check_thread"
