@@ -79,7 +79,7 @@ static tombac_status run(attempt *a, tombac_error **error)
     if (a->syntax_only) {
         push(&line, "-fsyntax-only");
     } else {
-        push(&line, "-debug-info-kind=constructor");
+        push(&line, "-debug-info-kind=standalone");
         push(&line, "-dwarf-version=4");
         push(&line, "-emit-llvm-bc");
         push(&line, "-o");
