@@ -3,8 +3,8 @@
  * The library is C that clang compiles to bitcode for nvptx64's data layout; the same bitcode is linked into every kernel,
  * whatever the engine, so it holds to these rules:
  *   - float and 32-bit integers only (64-bit products where exactness needs them), no double, no memory, no global data;
- *   - straight-line code with selects, so that a vectoriser keeps all lanes together; the few branches and loops are rare
- *     paths and say so;
+ *   - straight-line code with selects, so that a vectoriser keeps all lanes together (conditions are joined by & and | rather than
+ *     && and ||, values are computed before they are chosen); the few branches and loops are rare paths and say so;
  *   - every fma is written out and nothing is contracted, so that all engines agree bit for bit;
  *   - no conversion of a float to an integer that could be out of range (poison in LLVM): integers are taken from the bits
  *     of x + 1.5 * 2^23 (`round_magic`), which are defined for NaN and infinity too. */

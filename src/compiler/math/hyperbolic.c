@@ -57,7 +57,7 @@ ENTRY_BOTH(float, tanh, (float x), tanh_core(x))
 /* log(2x) for large x, whose square may overflow; log1p(h + l) otherwise. */
 INLINE float log_of_double_or_log1p(bool large, float x, float h, float l)
 {
-    float result = log1p_pair(large ? x : h, large ? 0 : l);
+    float result = log1p_reduced(large ? x : h, large ? 0 : l, true);
     return large ? result + LN2_HI : result;
 }
 
@@ -94,7 +94,7 @@ INLINE float atanh_core(float x)
     pair divisor = fast_two_sum(1.0f, -a);
     float quotient = double_a / divisor.hi;
     float rest = fma1(-quotient, divisor.lo, fma1(-quotient, divisor.hi, double_a)) / divisor.hi;
-    float result = 0.5f * log1p_pair(quotient, rest);
+    float result = 0.5f * log1p_reduced(quotient, rest, true);
     result = a < 1.0f ? result : a == 1.0f ? INF : NOT_A_NUMBER;
     return with_sign(a < MIN_NORMAL ? a : result, x);
 }

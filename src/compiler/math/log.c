@@ -38,12 +38,18 @@ ENTRY(float, precise, log10, (float x))
     return log_special(x, MIN_DENORMAL, fma1(parts.e, LOG10_2_HI, log));
 }
 
+INLINE float log1p_core(float x)
+{
+    float result = log1p_reduced(x, 0, false);
+    float special = x == -1.0f ? -INF : NOT_A_NUMBER;
+    result = x < INF ? result : x;
+    return x > -1.0f ? result : special;
+}
+
 ENTRY(float, precise, log1p, (float x))
 {
-    float result = log1p_pair(x, 0);
-    result = x < INF ? result : x;
-    result = x > -1.0f ? result : x == -1.0f ? -INF : NOT_A_NUMBER;
-    return x == 0 ? x : result;
+    float result = log1p_core(x);
+    return x == 0 ? x : result; /* the sign of zero */
 }
 
 /* Relative error 2^-25. "log_fast" */
@@ -77,8 +83,4 @@ ENTRY(float, fast, log10, (float x))
     return log_special(x, MIN_NORMAL, fma1(parts.e, LOG10_2_HI, log));
 }
 
-ENTRY(float, fast, log1p, (float x))
-{
-    float result = log1p_pair(x, 0);
-    return x < INF && x > -1.0f ? result : x == -1.0f ? -INF : x == INF ? x : NOT_A_NUMBER;
-}
+ENTRY(float, fast, log1p, (float x)) { return log1p_core(x); }

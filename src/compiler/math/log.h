@@ -46,15 +46,17 @@ INLINE float log_special(float x, float least, float result)
     return is_positive_from(x, least) ? result : special;
 }
 
-/* log(1 + h + l) for h >= 0 or h > -1 with l = 0; |l| <= ulp(h). Let u = 1 + h be 2^e m; then
- * 2^-e (1 + h) - 1 is one fma with an exact 2^-e - 1 wherever it matters. */
-INLINE float log1p_pair(float h, float l)
+/* log(1 + h) for finite h > -1. Let u = 1 + h be 2^e m; then 2^-e (1 + h) - 1 is one fma with an exact 2^-e - 1 wherever it
+ * matters. With `pair`, log(1 + h + l) for h >= 0, |l| <= ulp(h). */
+INLINE float log1p_reduced(float h, float l, bool pair)
 {
     float u = 1.0f + h;
     uint32_t i = bits(u) - SQRT_HALF_BITS;
     int32_t e = (int32_t)i >> 23;
     float s = power_of_two(-e); /* no float for e = 128; but for e > 40 the 1 does not matter */
-    float f = e > 40 ? from_bits((i & 0x7fffffu) + SQRT_HALF_BITS) - 1.0f : fma1(s, l, fma1(s, h, s - 1.0f));
+    float small = fma1(s, h, s - 1.0f);
+    small = pair ? fma1(s, l, small) : small;
+    float f = e > 40 ? from_bits((i & 0x7fffffu) + SQRT_HALF_BITS) - 1.0f : small;
     return log_join((log_parts){(float)e, f});
 }
 

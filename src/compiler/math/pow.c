@@ -14,7 +14,7 @@ INLINE bool is_integer(float y) { return __builtin_floorf(y) == y; }
 INLINE bool is_odd(float y)
 {
     float half = y * 0.5f;
-    return is_integer(y) && !is_integer(half) && is_finite(y);
+    return is_integer(y) & !is_integer(half) & is_finite(y);
 }
 
 /* |x|^y where log2 and the product are ordinary, and 0 or infinity where x or y is not. NaN arguments give anything. */
@@ -32,27 +32,27 @@ ENTRY(float, precise, pow, (float x, float y))
     float result = pow_magnitude(a, y);
     result = a == 1.0f ? 1.0f : result;
     bool negative = sign_bit(x) != 0;
-    result = negative && is_odd(y) ? -result : result;
-    result = is_negative_finite(x) && !is_integer(y) ? NOT_A_NUMBER : result;
-    result = is_nan(x) || is_nan(y) ? NOT_A_NUMBER : result;
-    return y == 0 || x == 1.0f ? 1.0f : result;
+    result = negative & is_odd(y) ? -result : result;
+    result = is_negative_finite(x) & !is_integer(y) ? NOT_A_NUMBER : result;
+    result = is_nan(x) | is_nan(y) ? NOT_A_NUMBER : result;
+    return (y == 0) | (x == 1.0f) ? 1.0f : result;
 }
 
 ENTRY(float, precise, powr, (float x, float y))
 {
     float result = pow_magnitude(x, y);
     result = y == 0 ? 1.0f : result;
-    bool edge = y == 0 ? !is_positive_from(x, MIN_DENORMAL) : x == 1.0f && is_infinite(y);
-    bool undefined = edge || !(x >= 0) || is_nan(y);
+    bool edge = ((y == 0) & !is_positive_from(x, MIN_DENORMAL)) | ((x == 1.0f) & is_infinite(y));
+    bool undefined = edge | !(x >= 0) | is_nan(y);
     return undefined ? NOT_A_NUMBER : result;
 }
 
 ENTRY(float, fast, pow, (float x, float y))
 {
     float result = fast_exp2(y * fast_log2(magnitude(x)));
-    result = sign_bit(x) && is_odd(y) ? -result : result;
-    result = is_negative_finite(x) && !is_integer(y) ? NOT_A_NUMBER : result;
-    return y == 0 || x == 1.0f ? 1.0f : result;
+    result = (sign_bit(x) != 0) & is_odd(y) ? -result : result;
+    result = is_negative_finite(x) & !is_integer(y) ? NOT_A_NUMBER : result;
+    return (y == 0) | (x == 1.0f) ? 1.0f : result;
 }
 
 ENTRY(float, fast, powr, (float x, float y)) { return fast_exp2(y * fast_log2(x)); }

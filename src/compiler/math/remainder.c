@@ -40,13 +40,18 @@ INLINE division divide_long(float a, float b)
     return (division){below ? a : remainder, below ? 0 : quotient};
 }
 
-/* Arguments that have a remainder; others are replaced so that the loop ends. */
-INLINE bool has_remainder(float x, float y) { return is_finite(x) && magnitude(y) > 0 && !is_nan(y); }
+INLINE bool has_remainder(float x, float y) { return is_finite(x) & (magnitude(y) > 0); }
+
+/* Other arguments are replaced, so that the loop ends. */
+INLINE bool can_divide(float x, float y)
+{
+    return is_positive_from(magnitude(x), MIN_DENORMAL) & is_positive_from(magnitude(y), MIN_DENORMAL);
+}
 
 ENTRY(float, precise, fmod, (float x, float y))
 {
-    bool valid = has_remainder(x, y), simple = x == 0 || is_infinite(y);
-    bool divide = valid && !simple;
+    bool valid = has_remainder(x, y), simple = (x == 0) | is_infinite(y);
+    bool divide = can_divide(x, y);
     division d = divide_long(divide ? magnitude(x) : 1.0f, divide ? magnitude(y) : 1.0f);
     float result = simple ? x : with_sign(d.remainder, x);
     return valid ? result : NOT_A_NUMBER;
@@ -55,14 +60,15 @@ ENTRY(float, precise, fmod, (float x, float y))
 /* The remainder of the nearest quotient, ties to even. */
 INLINE float remainder_core(float x, float y)
 {
-    bool valid = has_remainder(x, y), simple = x == 0 || is_infinite(y);
-    bool divide = valid && !simple;
+    bool valid = has_remainder(x, y), simple = (x == 0) | is_infinite(y);
+    bool divide = can_divide(x, y);
     float b = divide ? magnitude(y) : 1.0f;
     division d = divide_long(divide ? magnitude(x) : 1.0f, b);
     float other = b - d.remainder; /* exact where it is the smaller */
-    bool up = other < d.remainder || (other == d.remainder && (d.quotient & 1u));
+    bool up = (other < d.remainder) | ((other == d.remainder) & (d.quotient & 1u));
     float result = flip_sign(up ? -other : d.remainder, sign_bit(x));
-    return valid ? (simple ? x : result) : NOT_A_NUMBER;
+    result = simple ? x : result;
+    return valid ? result : NOT_A_NUMBER;
 }
 
 ENTRY_BOTH(float, remainder, (float x, float y), remainder_core(x, y))

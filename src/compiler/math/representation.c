@@ -2,7 +2,8 @@
 #include "compiler/math/device.h"
 
 #define ILOGB_ZERO INT32_MIN
-#define ILOGB_OTHER INT32_MAX /* of infinity and NaN */
+#define ILOGB_NAN INT32_MIN /* as msl/__tombac/macros.h defines FP_ILOGBNAN */
+#define ILOGB_INFINITY INT32_MAX
 
 typedef struct binary_parts { uint32_t bits; int32_t exponent; } binary_parts;
 
@@ -17,15 +18,18 @@ INLINE binary_parts split(float x)
 INLINE float frexp_core(float x, int *exponent)
 {
     binary_parts parts = split(x);
-    bool ordinary = x != 0 && is_finite(x);
-    *exponent = ordinary ? parts.exponent + 1 : 0;
-    return ordinary ? from_bits((parts.bits & 0x807fffffu) | 0x3f000000u) : x;
+    bool ordinary = is_positive_from(magnitude(x), MIN_DENORMAL);
+    float fraction = from_bits((parts.bits & 0x807fffffu) | 0x3f000000u);
+    *exponent = (parts.exponent + 1) & (ordinary ? -1 : 0);
+    return ordinary ? fraction : x;
 }
 
 INLINE int32_t ilogb_core(float x)
 {
-    int32_t special = x == 0 ? ILOGB_ZERO : ILOGB_OTHER;
-    return x != 0 && is_finite(x) ? split(x).exponent : special;
+    int32_t exponent = split(x).exponent;
+    exponent = x == 0 ? ILOGB_ZERO : exponent;
+    exponent = is_infinite(x) ? ILOGB_INFINITY : exponent;
+    return is_nan(x) ? ILOGB_NAN : exponent;
 }
 
 /* Three factors: two that are exact (they are 1 for ordinary n, and scale normal numbers to normal ones unless the result is 0 or

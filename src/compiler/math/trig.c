@@ -8,24 +8,22 @@
 ENTRY(float, precise, sin, (float x))
 {
     trig_parts parts = reduce_precise(x);
-    float result = by_quadrant(sin_reduced(parts.r), cos_reduced(parts.r), parts.quadrant);
-    result = is_finite(x) ? result : NOT_A_NUMBER;
+    float result = by_quadrant(sin_reduced(parts.r, parts.low), cos_reduced(parts.r, parts.low), parts.quadrant);
     return x == 0 ? x : result;
 }
 
 ENTRY(float, precise, cos, (float x))
 {
     trig_parts parts = reduce_precise(x);
-    float result = by_quadrant(sin_reduced(parts.r), cos_reduced(parts.r), parts.quadrant + 1u);
-    return is_finite(x) ? result : NOT_A_NUMBER;
+    return by_quadrant(sin_reduced(parts.r, parts.low), cos_reduced(parts.r, parts.low), parts.quadrant + 1u);
 }
 
 ENTRY(float, precise, sincos, (float x, float *cosine))
 {
     trig_parts parts = reduce_precise(x);
-    float s = sin_reduced(parts.r), c = cos_reduced(parts.r);
-    float sine = is_finite(x) ? by_quadrant(s, c, parts.quadrant) : NOT_A_NUMBER;
-    *cosine = is_finite(x) ? by_quadrant(s, c, parts.quadrant + 1u) : NOT_A_NUMBER;
+    float s = sin_reduced(parts.r, parts.low), c = cos_reduced(parts.r, parts.low);
+    *cosine = by_quadrant(s, c, parts.quadrant + 1u);
+    float sine = by_quadrant(s, c, parts.quadrant);
     return x == 0 ? x : sine;
 }
 
@@ -39,8 +37,7 @@ INLINE float tan_by_quadrant(float s, float c, uint32_t quadrant)
 ENTRY(float, precise, tan, (float x))
 {
     trig_parts parts = reduce_precise(x);
-    float result = tan_by_quadrant(sin_reduced(parts.r), cos_reduced(parts.r), parts.quadrant);
-    result = is_finite(x) ? result : NOT_A_NUMBER;
+    float result = tan_by_quadrant(sin_reduced(parts.r, parts.low), cos_reduced(parts.r, parts.low), parts.quadrant);
     return x == 0 ? x : result;
 }
 

@@ -11,7 +11,7 @@
 
 #include "compiler/math/device.h"
 
-typedef struct trig_parts { float r; uint32_t quadrant; } trig_parts;
+typedef struct trig_parts { float r, low; uint32_t quadrant; } trig_parts; /* r + low */
 
 #define TWO_OVER_PI 0x1.45f306p-1f
 #define PIO2_1 0x1.921fb4p+0f
@@ -24,15 +24,14 @@ typedef struct trig_parts { float r; uint32_t quadrant; } trig_parts;
 INLINE trig_parts reduce_medium(float x)
 {
     float t = fma1(x, TWO_OVER_PI, MAGIC), n = t - MAGIC;
-    float r = fma1(n, -PIO2_3, fma1(n, -PIO2_2, fma1(n, -PIO2_1, x)));
-    return (trig_parts){r, bits(t)};
+    return (trig_parts){fma1(n, -PIO2_2, fma1(n, -PIO2_1, x)), n * -PIO2_3, bits(t)};
 }
 
 /* Two parts only: an error of at most n 2^-50. */
 INLINE trig_parts reduce_fast(float x)
 {
     float t = fma1(x, TWO_OVER_PI, MAGIC), n = t - MAGIC;
-    return (trig_parts){fma1(n, -PIO2_LO, fma1(n, -PIO2_HI, x)), bits(t)};
+    return (trig_parts){fma1(n, -PIO2_LO, fma1(n, -PIO2_HI, x)), 0, bits(t)};
 }
 
 /* Word k + `index` of 2/pi, a zero word first; index 0 to 4. The words are arguments, so that no table goes to memory. */
@@ -47,7 +46,7 @@ INLINE uint32_t funnel(uint32_t high, uint32_t low, uint32_t shift)
     return (uint32_t)((((uint64_t)high << 32 | low) << shift) >> 32);
 }
 
-/* |x| >= 2^16 and finite. */
+/* |x| >= 2^16; NaN for infinity. */
 INLINE trig_parts reduce_large(float x)
 {
     const uint32_t w1 = 0xa2f9836eu, w2 = 0x4e441529u, w3 = 0xfc2757d1u, w4 = 0xf534ddc0u, w5 = 0xdb629599u, w6 = 0x3c439041u,
@@ -67,9 +66,10 @@ INLINE trig_parts reduce_large(float x)
     /* The fraction as a signed number, in three parts that floats hold exactly: the first signed, the others not. */
     float p1 = (float)((int32_t)f1 >> 8), p2 = (float)((f1 & 0xffu) << 16 | f0 >> 16), p3 = (float)(f0 & 0xffffu);
     pair head = fast_two_sum(p1 * 0x1p-24f, fma1(p3, 0x1p-64f, p2 * 0x1p-48f));
-    float r = fma1(head.hi, PIO2_HI, fma1(head.hi, PIO2_LO, head.lo * PIO2_HI));
+    pair product = pair_multiply(head, (pair){PIO2_HI, PIO2_LO});
     uint32_t sign = sign_bit(x);
-    return (trig_parts){flip_sign(r, sign), sign ? 0u - quadrant : quadrant};
+    float r = is_finite(x) ? product.hi : NOT_A_NUMBER;
+    return (trig_parts){flip_sign(r, sign), flip_sign(product.lo, sign), sign ? 0u - quadrant : quadrant};
 }
 
 INLINE trig_parts reduce_precise(float x)
@@ -78,19 +78,21 @@ INLINE trig_parts reduce_precise(float x)
     return reduce_medium(x);
 }
 
-/* |r| <= pi/4. Relative errors 2^-32.5 and 2^-33. "sin", "cos" */
-INLINE float sin_reduced(float r)
+/* sin(r + low) = sin r + low + ..., cos(r + low) = cos r - r low + ..., |r| <= pi/4. The rounding error of 1 - u/2 is added back.
+ * Relative errors 2^-32.5 and 2^-33. "sin", "cos" */
+INLINE float sin_reduced(float r, float low)
 {
     float u = r * r;
     float q = POLY4(u, -0x1.555556p-3f, 0x1.111174p-7f, -0x1.a05954p-13f, 0x1.7c2c4cp-19f);
-    return fma1(r * u, q, r);
+    return r + fma1(r * u, q, low);
 }
 
-INLINE float cos_reduced(float r)
+INLINE float cos_reduced(float r, float low)
 {
     float u = r * r;
     float q = POLY3(u, 0x1.55554ap-5f, -0x1.6c0c28p-10f, 0x1.99e80cp-16f);
-    return fma1(u * u, q, fma1(u, -0.5f, 1.0f));
+    float half = 0.5f * u, main = 1.0f - half;
+    return main + fma1(u * u, q, fma1(-r, low, (1.0f - main) - half));
 }
 
 /* sine, or cosine with the quadrant moved on by one. */
@@ -104,7 +106,7 @@ INLINE trig_parts reduce_pi(float x)
 {
     float within = fma1(__builtin_rintf(x * 0.5f), -2.0f, x); /* in [-1, 1] */
     float t = fma1(within, 2.0f, MAGIC), n = t - MAGIC;
-    return (trig_parts){fma1(n, -0.5f, within), bits(t)};
+    return (trig_parts){fma1(n, -0.5f, within), 0, bits(t)};
 }
 
 /* sin(pi r) = pi r + r^3 q(r^2) with pi as two floats, relative error 2^-33.4; cos(pi r), 2^-31.1. "sinpi", "cospi" */

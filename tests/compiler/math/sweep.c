@@ -108,11 +108,10 @@ static void exactly(sampler *s, float x, float y)
     sample(s, x, y);
 }
 
-static void sweep_unary(sampler *s, sweep_size size)
+static void sweep_unary(sampler *s, uint64_t step)
 {
     const tested_function *t = s->tested;
     for (size_t i = 0; i < SPECIAL_COUNT; i++) exactly(s, special[i], 0);
-    uint64_t step = size == SWEEP_EXHAUSTIVE ? 1 : 6007;
     for (uint64_t u = 0; u < 0x100000000u; u += step) sample(s, float_of((uint32_t)u), 0);
     for (int i = 0; i <= 300000; i++) sample(s, t->low + (t->high - t->low) * ((float)i / 300000), 0);
 }
@@ -126,11 +125,11 @@ static uint64_t next_random(uint64_t *state)
     return *state * 2685821657736338717u;
 }
 
-static void sweep_binary(sampler *s, sweep_size size)
+static void sweep_binary(sampler *s, uint64_t step)
 {
     for (size_t i = 0; i < SPECIAL_COUNT; i++)
         for (size_t j = 0; j < SPECIAL_COUNT; j++) exactly(s, special[i], special[j]);
-    uint64_t random = 88172645463325252u, count = size == SWEEP_EXHAUSTIVE ? (uint64_t)1 << 28 : 600000;
+    uint64_t random = 88172645463325252u, count = ((uint64_t)1 << 32) / step;
     for (uint64_t i = 0; i < count; i++) {
         uint64_t r = next_random(&random);
         uint32_t high = (uint32_t)(r >> 32), low = (uint32_t)r;
@@ -141,11 +140,11 @@ static void sweep_binary(sampler *s, sweep_size size)
     }
 }
 
-void sweep(size_t function, sweep_size size, measurement results[2])
+void sweep(size_t function, uint64_t step, measurement results[2])
 {
     memset(results, 0, 2 * sizeof *results);
     results[PRECISE].good = results[FAST].good = true;
     sampler s = {.function = function, .tested = &tested_functions[function], .results = results};
-    if (s.tested->arity == 1) sweep_unary(&s, size);
-    else sweep_binary(&s, size);
+    if (s.tested->arity == 1) sweep_unary(&s, step);
+    else sweep_binary(&s, step);
 }

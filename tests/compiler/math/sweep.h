@@ -15,10 +15,10 @@ typedef struct measurement {
     double bad_expected;
 } measurement;
 
-typedef enum sweep_size { SWEEP_SAMPLES, SWEEP_EXHAUSTIVE } sweep_size;
+#define SWEEP_STEP 6007 /* a prime: 715,000 floats */
 
-/* Both modes at once, results by mode. Samples: every k-th float, evenly spread arguments in [low, high], special values (all pairs of
- * them for two arguments). Exhaustive: all 2^32 floats; for two arguments 2^28 pairs. */
-void sweep(size_t function, sweep_size size, measurement results[2]);
+/* Both modes at once, results by mode: every step-th of all 2^32 floats (1: all), evenly spread arguments in [low, high], special values;
+ * for two arguments 2^32 / step random pairs, and all pairs of special values. */
+void sweep(size_t function, uint64_t step, measurement results[2]);
 
 #endif

@@ -1,11 +1,12 @@
 /* test_accuracy [NAME...]              checks every (named) rounded function in both modes against the bounds of functions.def
- * test_accuracy --exhaustive [NAME...] the same over all floats (minutes per function)
+ * test_accuracy --every K [NAME...]    the same over every K-th float; 1 is exhaustive and takes minutes per function
  * test_accuracy --table BITCODE        prints the table of docs/math.md */
 #include "cost.h"
 #include "sweep.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const modes[] = {"precise", "fast"};
@@ -17,14 +18,14 @@ static bool selected(const char *name, int count, char **names)
     return count == 0;
 }
 
-static int check(sweep_size size, int count, char **names)
+static int check(uint64_t step, int count, char **names)
 {
     int failures = 0;
     for (size_t f = 0; f < tested_function_count; f++) {
         const tested_function *t = &tested_functions[f];
         if (!selected(t->name, count, names)) continue;
         measurement results[2];
-        sweep(f, size, results);
+        sweep(f, step, results);
         for (int mode = PRECISE; mode <= FAST; mode++) {
             const measurement *m = &results[mode];
             printf("%s %s::%s: %.4g ulp at (%a, %a)", m->good ? "ok  " : "FAIL", modes[mode], t->name, m->ulp, m->ulp_at[0],
@@ -61,7 +62,7 @@ static int table(const char *path)
     puts("| function | mode | worst error | at | LLVM instructions |\n| --- | --- | --- | --- | --- |");
     for (size_t f = 0; f < tested_function_count; f++) {
         measurement results[2];
-        sweep(f, SWEEP_SAMPLES, results);
+        sweep(f, SWEEP_STEP, results);
         for (int mode = PRECISE; mode <= FAST; mode++) print_row(&tested_functions[f], mode, &results[mode], bitcode);
     }
     static const char *const exact[] = {"sincos", "frexp", "ilogb", "ldexp", "modf", "nextafter"};
@@ -77,8 +78,11 @@ int main(int count, char **arguments)
 {
     int result;
     if (count > 2 && !strcmp(arguments[1], "--table")) result = table(arguments[2]);
-    else if (count > 1 && !strcmp(arguments[1], "--exhaustive")) result = check(SWEEP_EXHAUSTIVE, count - 2, arguments + 2);
-    else result = check(SWEEP_SAMPLES, count - 1, arguments + 1);
+    else if (count > 2 && !strcmp(arguments[1], "--every")) {
+        long step = strtol(arguments[2], NULL, 10);
+        if (step < 1) return fputs("test_accuracy: --every needs a positive number\n", stderr), 2;
+        result = check((uint64_t)step, count - 3, arguments + 3);
+    } else result = check(SWEEP_STEP, count - 1, arguments + 1);
     reference_free();
     return result != 0;
 }
