@@ -1,5 +1,5 @@
-/* What the examples share, so that each shows only its own matter: opening a kernel, buffers, running, failing. vec_add.c has
- * all of it written out. */
+/* What the examples share, so that each shows only its own matter: opening a kernel, buffers, running,
+ * failing. vec_add.c has all of it written out. */
 #ifndef EXAMPLE_H
 #define EXAMPLE_H
 

@@ -1,5 +1,5 @@
-/* reduce_simd: SIMD-group functions and atomics on device memory. The grid has exactly n threads, so the last SIMD-group
- * is partial for most n, and simd_sum must leave the missing threads out. */
+/* reduce_simd: SIMD-group functions and atomics on device memory. The grid has exactly n threads, so the last
+ * SIMD-group is partial for most n, and simd_sum must leave the missing threads out. */
 #include "example.h"
 
 static void reduce(const example *e, uint32_t n)
@@ -9,12 +9,14 @@ static void reduce(const example *e, uint32_t n)
     tombac_buffer *total = example_buffer(e, sizeof(uint32_t), NULL);
     uint32_t *values = tombac_buffer_contents(in), expected = 0;
     for (uint32_t i = 0; i < n; i++) {
-        values[i] = i * 2654435761u; /* large numbers: the sum wraps, as unsigned integers do in Metal and in C */
+        values[i] =
+            i * 2654435761u; /* large numbers: the sum wraps, as unsigned integers do in Metal and in C */
         expected += values[i];
     }
 
     tombac_launch *launch = example_launch(e, (tombac_buffer *[]){in, total}, 2);
-    example_check(tombac_launch_set_threads(launch, (tombac_size3){n, 1, 1}, (tombac_size3){256, 1, 1}, &error), error);
+    example_check(
+        tombac_launch_set_threads(launch, (tombac_size3){n, 1, 1}, (tombac_size3){256, 1, 1}, &error), error);
     example_finish(launch);
 
     uint32_t sum = *(uint32_t *)tombac_buffer_contents(total);

@@ -1,10 +1,11 @@
-/* reduce_tree: threadgroup memory and barriers. The kernel sums 256 elements per threadgroup; launching it on its own
- * results until one is left sums a vector of any length. */
+/* reduce_tree: threadgroup memory and barriers. The kernel sums 256 elements per threadgroup; launching it on
+ * its own results until one is left sums a vector of any length. */
 #include "example.h"
 
 enum { GROUP = 256 };
 
-/* Sums each threadgroup's elements of `in`; returns a new buffer of as many sums as there are threadgroups. */
+/* Sums each threadgroup's elements of `in`; returns a new buffer of as many sums as there are threadgroups.
+ */
 static tombac_buffer *step(const example *e, tombac_buffer *in, uint32_t n, uint32_t groups)
 {
     tombac_error *error = NULL;
@@ -12,8 +13,9 @@ static tombac_buffer *step(const example *e, tombac_buffer *in, uint32_t n, uint
     tombac_launch *launch = example_launch(e, (tombac_buffer *[]){in, sums}, 2);
     example_check(tombac_launch_set_bytes(launch, 2, &n, sizeof n, &error), error);
     example_check(tombac_launch_set_threadgroup_memory(launch, 0, GROUP * sizeof(float), &error), error);
-    example_check(
-        tombac_launch_set_threadgroups(launch, (tombac_size3){groups, 1, 1}, (tombac_size3){GROUP, 1, 1}, &error), error);
+    example_check(tombac_launch_set_threadgroups(
+                      launch, (tombac_size3){groups, 1, 1}, (tombac_size3){GROUP, 1, 1}, &error),
+        error);
     example_finish(launch);
     return sums;
 }
@@ -37,7 +39,8 @@ static void reduce(const example *e, uint32_t n)
     } while (left > 1);
 
     float sum = *(float *)tombac_buffer_contents(buffer);
-    if ((double)sum != expected) example_fail("reduce_tree: n = %u: the sum is %.9g, not %.9g", n, (double)sum, expected);
+    if ((double)sum != expected)
+        example_fail("reduce_tree: n = %u: the sum is %.9g, not %.9g", n, (double)sum, expected);
     example_right(e, n);
     tombac_buffer_release(buffer);
 }

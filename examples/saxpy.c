@@ -1,5 +1,6 @@
-/* saxpy: a struct of arguments as bytes, a buffer that is read and written, and a grid of whole threadgroups, whose
- * last one reaches beyond the vectors. The buffer has a guard behind its end to show that nothing there is touched. */
+/* saxpy: a struct of arguments as bytes, a buffer that is read and written, and a grid of whole threadgroups,
+ * whose last one reaches beyond the vectors. The buffer has a guard behind its end to show that nothing there
+ * is touched. */
 #include "example.h"
 
 enum { GROUP = 256, GUARD = 64 };
@@ -32,7 +33,8 @@ static void saxpy(const example *e, uint32_t n)
     for (uint32_t i = 0; i < n + GUARD; i++) {
         float before = -0.25f * (float)(i % 77);
         float expected = i < n ? 2.5f * (float)(i % 1000) + before : before;
-        if (out[i] != expected) example_fail("saxpy: n = %u: element %u is %g, not %g", n, i, out[i], expected);
+        if (out[i] != expected)
+            example_fail("saxpy: n = %u: element %u is %g, not %g", n, i, out[i], expected);
     }
     example_right(e, n);
     tombac_buffer_release(x);

@@ -46,7 +46,8 @@ static void add(tombac_device *device, tombac_kernel *kernel, uint32_t n)
     check(tombac_launch_set_buffer(launch, 0, buffer_a, 0, &error), error);
     check(tombac_launch_set_buffer(launch, 1, buffer_b, 0, &error), error);
     check(tombac_launch_set_buffer(launch, 2, buffer_c, 0, &error), error);
-    check(tombac_launch_set_threads(launch, (tombac_size3){n, 1, 1}, (tombac_size3){256, 1, 1}, &error), error);
+    check(
+        tombac_launch_set_threads(launch, (tombac_size3){n, 1, 1}, (tombac_size3){256, 1, 1}, &error), error);
     check(tombac_launch_submit(launch, &error), error);
     check(tombac_launch_wait(launch, &error), error);
 
@@ -75,7 +76,8 @@ int main(int count, char **arguments)
     tombac_library *library;
     tombac_kernel *kernel;
     check(tombac_device_open(count > 1 ? arguments[1] : NULL, &device, &error), error);
-    check(tombac_library_create_from_file(device, EXAMPLE_FOLDER "/vec_add.metal", NULL, &library, &error), error);
+    check(tombac_library_create_from_file(device, EXAMPLE_FOLDER "/vec_add.metal", NULL, &library, &error),
+        error);
     check(tombac_kernel_create(library, "vec_add", NULL, 0, &kernel, &error), error);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) add(device, kernel, sizes[i]);
     tombac_kernel_release(kernel);

@@ -9,7 +9,8 @@ tombac_status tool_array_allocate(tool_array *array, tombac_error **error)
     size_t count = 1, size;
     bool zero = false;
     for (size_t i = 0; i < array->dimension_count; i++) {
-        if (array->shape[i] == 0) zero = true;
+        if (array->shape[i] == 0)
+            zero = true;
         else if (__builtin_mul_overflow(count, array->shape[i], &count))
             return tb_fail(error, TOMBAC_ERROR_MEMORY, "the shape has more elements than a size can hold");
     }
@@ -18,7 +19,8 @@ tombac_status tool_array_allocate(tool_array *array, tombac_error **error)
         return tb_fail(error, TOMBAC_ERROR_MEMORY, "the shape has more bytes than a size can hold");
     array->size = size;
     array->data = calloc(size ? size : 1, 1);
-    if (!array->data) return tb_fail(error, TOMBAC_ERROR_MEMORY, "out of memory: an array of %zu bytes", size);
+    if (!array->data)
+        return tb_fail(error, TOMBAC_ERROR_MEMORY, "out of memory: an array of %zu bytes", size);
     return TOMBAC_OK;
 }
 
@@ -28,7 +30,10 @@ void tool_array_free(tool_array *array)
     *array = (tool_array){0};
 }
 
-size_t tool_array_scalar_count(const tool_array *array) { return array->count * array->vector_length; }
+size_t tool_array_scalar_count(const tool_array *array)
+{
+    return array->count * array->vector_length;
+}
 
 const void *tool_array_at(const tool_array *array, size_t scalar)
 {

@@ -1,4 +1,5 @@
-/* tombac check: does a source compile? With --list its kernels, with --json everything that is known of them. */
+/* tombac check: does a source compile? With --list its kernels, with --json everything that is known of them.
+ */
 #include "tool/compiler.h"
 #include "tool/message.h"
 #include "tool/verbs.h"
@@ -24,8 +25,8 @@ typedef struct check_options {
 } check_options;
 
 enum { OPTION_LIST = TOOL_OPTION_OWN, OPTION_JSON };
-static const struct option known[] = {{"list", no_argument, NULL, OPTION_LIST}, {"json", no_argument, NULL, OPTION_JSON},
-    TOOL_COMPILE_LONG, {NULL, 0, NULL, 0}};
+static const struct option known[] = {{"list", no_argument, NULL, OPTION_LIST},
+    {"json", no_argument, NULL, OPTION_JSON}, TOOL_COMPILE_LONG, {NULL, 0, NULL, 0}};
 
 static tombac_status list_kernels(const char *output, tombac_error **error)
 {
@@ -34,10 +35,12 @@ static tombac_status list_kernels(const char *output, tombac_error **error)
     json_t *kernels = json_object_get(root, "kernels");
     if (!json_is_array(kernels)) {
         json_decref(root);
-        return tb_fail(error, TOMBAC_ERROR_COMPILER, "the compiler's list of kernels cannot be read: %s", at.text);
+        return tb_fail(
+            error, TOMBAC_ERROR_COMPILER, "the compiler's list of kernels cannot be read: %s", at.text);
     }
     size_t i;
-    json_array_foreach(kernels, i, kernel) {
+    json_array_foreach(kernels, i, kernel)
+    {
         const char *name = json_string_value(json_object_get(kernel, "name"));
         if (name) puts(name);
     }
@@ -52,8 +55,10 @@ static tombac_status check_file(const check_options *options, const char *file, 
     tombac_status status = tool_compiler_run(verb, &options->compile, NULL, file, &process, error);
     if (status != TOMBAC_OK) return status;
     fputs(tb_text_string(&process.errors), stderr); /* warnings */
-    if (options->list && !options->json) status = list_kernels(tb_text_string(&process.output), error);
-    else fwrite(tb_text_string(&process.output), 1, process.output.size, stdout);
+    if (options->list && !options->json)
+        status = list_kernels(tb_text_string(&process.output), error);
+    else
+        fwrite(tb_text_string(&process.output), 1, process.output.size, stdout);
     tb_text_free(&process.output);
     tb_text_free(&process.errors);
     return status;
@@ -69,10 +74,14 @@ static tombac_status read_options(
         tombac_status status = tool_compile_option(&options->compile, code, optarg, &taken, error);
         if (status != TOMBAC_OK) return status;
         if (taken) continue;
-        if (code == OPTION_LIST) options->list = true;
-        else if (code == OPTION_JSON) options->json = true;
-        else if (code == 'h') *help_shown = fputs(help, stdout) >= 0;
-        else return tool_option_error("check", code, arguments, known, error);
+        if (code == OPTION_LIST)
+            options->list = true;
+        else if (code == OPTION_JSON)
+            options->json = true;
+        else if (code == 'h')
+            *help_shown = fputs(help, stdout) >= 0;
+        else
+            return tool_option_error("check", code, arguments, known, error);
         if (*help_shown) return TOMBAC_OK;
     }
     if (optind < count) return TOMBAC_OK;

@@ -5,12 +5,14 @@
 
 static bool same(tool_number a, tool_number b)
 {
-    if (!a.is_float && !b.is_float) return a.magnitude == b.magnitude && (a.negative == b.negative || !a.magnitude);
+    if (!a.is_float && !b.is_float)
+        return a.magnitude == b.magnitude && (a.negative == b.negative || !a.magnitude);
     double x = tool_number_real(a), y = tool_number_real(b);
     return x == y || (isnan(x) && isnan(y));
 }
 
-void tool_compare(const tool_array *found, const tool_array *expected, double tolerance, tool_difference *difference)
+void tool_compare(
+    const tool_array *found, const tool_array *expected, double tolerance, tool_difference *difference)
 {
     size_t count = tool_array_scalar_count(found);
     *difference = (tool_difference){0};

@@ -37,12 +37,18 @@ static tombac_status build_command(const char *verb, const tool_compile *compile
         size_t count = k < 2 ? lists[k]->count : compile->standard != NULL;
         for (size_t i = 0; i < count && status == TOMBAC_OK; i++) {
             tb_text word = {0};
-            tb_text_printf(&word, "%s%s", k == 0 ? "-D" : k == 1 ? "-I" : "-std=", k < 2 ? lists[k]->items[i] : compile->standard);
+            tb_text_printf(&word, "%s%s",
+                k == 0   ? "-D"
+                : k == 1 ? "-I"
+                         : "-std=",
+                k < 2 ? lists[k]->items[i] : compile->standard);
             char *taken = tb_text_take(&word);
             if (!taken) return tb_fail_memory(error);
             status = tool_words_add(made, taken, error);
-            if (status != TOMBAC_OK) free(taken);
-            else status = tool_words_add(words, taken, error);
+            if (status != TOMBAC_OK)
+                free(taken);
+            else
+                status = tool_words_add(words, taken, error);
         }
     }
     if (status == TOMBAC_OK) status = tool_words_add(words, "--math", error);
@@ -61,21 +67,27 @@ static tombac_status build_command(const char *verb, const tool_compile *compile
 /* What a failed compiler run means. */
 static tombac_status refused(const tb_process *process, tombac_error **error)
 {
-    tombac_status kind = process->exit_status == 3 ? TOMBAC_ERROR_SOURCE
-        : process->exit_status == 4                ? TOMBAC_ERROR_UNSUPPORTED
-        : process->exit_status == 2                ? TOMBAC_ERROR_ARGUMENT
-                                                   : TOMBAC_ERROR_COMPILER;
-    if (process->errors.size) return tb_fail(error, kind, "%s", tb_text_string(&process->errors));
-    return tb_fail(error, kind, "the compiler '%s' failed with exit status %d and said nothing", process->arguments[0],
-        process->exit_status);
+    tombac_status kind = process->exit_status == 3   ? TOMBAC_ERROR_SOURCE
+                         : process->exit_status == 4 ? TOMBAC_ERROR_UNSUPPORTED
+                         : process->exit_status == 2 ? TOMBAC_ERROR_ARGUMENT
+                                                     : TOMBAC_ERROR_COMPILER;
+    static const char own[] = "tombac-cc: ", word[] = "error: "; /* the command says its own */
+    const char *said = tb_text_string(&process->errors);
+    if (strncmp(said, own, sizeof own - 1) == 0) said += sizeof own - 1;
+    if (strncmp(said, word, sizeof word - 1) == 0) said += sizeof word - 1;
+    if (*said) return tb_fail(error, kind, "%s", said);
+    return tb_fail(error, kind, "the compiler '%s' failed with exit status %d and said nothing",
+        process->arguments[0], process->exit_status);
 }
 
 static tombac_status start(const char *source, tb_process *process, tombac_error **error)
 {
     tb_text input = {0};
     tombac_status status = TOMBAC_OK;
-    if (strcmp(source, "-") == 0) status = tb_file_read("/dev/stdin", 0, &input, error);
-    else if (access(source, R_OK) != 0) status = tb_fail_errno(error, "cannot read '%s'", source);
+    if (strcmp(source, "-") == 0)
+        status = tb_file_read("/dev/stdin", 0, &input, error);
+    else if (access(source, R_OK) != 0)
+        status = tb_fail_errno(error, "cannot read '%s'", source);
     if (status == TOMBAC_OK) {
         process->input = strcmp(source, "-") == 0 ? tb_text_string(&input) : NULL;
         process->input_size = input.size;
@@ -85,7 +97,8 @@ static tombac_status start(const char *source, tb_process *process, tombac_error
         if (status == TOMBAC_ERROR_NOT_FOUND && error && *error && !process->errors.size) {
             tombac_error_release(*error);
             status = tb_fail(error, TOMBAC_ERROR_COMPILER,
-                "Tombac's compiler is not installed: '%s' cannot be run (set TOMBAC_CC to its path)", process->arguments[0]);
+                "Tombac's compiler is not installed: '%s' cannot be run (set TOMBAC_CC to its path)",
+                process->arguments[0]);
         }
     }
     tb_text_free(&input);

@@ -32,7 +32,8 @@ static tombac_status unknown(const tombac_library *library, const char *name, to
         if (tombac_library_get_constant(library, i, &constant, NULL) == TOMBAC_OK)
             tool_suggest_consider(&suggestion, constant.name);
     tool_suggest_append(&suggestion, &text);
-    if (count == 0) tb_text_puts(&text, "; it has none at all");
+    if (count == 0)
+        tb_text_puts(&text, "; it has none at all");
     else if (!suggestion.best && count <= 20) {
         tb_text_puts(&text, "; it has");
         for (size_t i = 0; i < count; i++) {
@@ -40,8 +41,8 @@ static tombac_status unknown(const tombac_library *library, const char *name, to
                 tb_text_printf(&text, "%s %s (index %u)", i ? "," : "", constant.name, constant.index);
         }
     }
-    tombac_status status = tb_fail(error, TOMBAC_ERROR_NOT_FOUND, "the source has no function constant '%s'%s", name,
-        tb_text_string(&text));
+    tombac_status status = tb_fail(error, TOMBAC_ERROR_NOT_FOUND,
+        "the source has no function constant '%s'%s", name, tb_text_string(&text));
     tb_text_free(&text);
     return status;
 }
@@ -54,19 +55,23 @@ static tombac_status read_one(
     if (!equals) return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "--set takes CONSTANT=VALUE, not '%s'", word);
     char name[256], what[300];
     size_t length = (size_t)(equals - word);
-    if (length >= sizeof name) return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "--set: the name in '%s' is too long", word);
+    if (length >= sizeof name)
+        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "--set: the name in '%s' is too long", word);
     memcpy(name, word, length);
     name[length] = 0;
     tombac_constant_info constant;
     if (!find(library, name, &constant)) return unknown(library, name, error);
     snprintf(what, sizeof what, "constant '%s'", constant.name);
-    tool_slot slot = {.what = what, .type_name = constant.type_name, .type = constant.type,
+    tool_slot slot = {.what = what,
+        .type_name = constant.type_name,
+        .type = constant.type,
         .vector_length = constant.vector_length ? constant.vector_length : 1};
     tool_array value;
     tombac_status status = tool_value_parse(&slot, equals + 1, &value, error);
     if (status != TOMBAC_OK) return status;
     if (value.type != slot.type || value.count != 1 || value.vector_length != slot.vector_length) {
-        status = tb_fail(error, TOMBAC_ERROR_ARGUMENT, "%s is a %s; '%s' is not", what, slot.type_name, equals + 1);
+        status = tb_fail(
+            error, TOMBAC_ERROR_ARGUMENT, "%s is a %s; '%s' is not", what, slot.type_name, equals + 1);
         tool_array_free(&value);
         return status;
     }
@@ -76,8 +81,8 @@ static tombac_status read_one(
     return TOMBAC_OK;
 }
 
-static tombac_status read_all(const tool_words *words, const tombac_library *library, tool_constants *constants,
-    tombac_error **error)
+static tombac_status read_all(
+    const tool_words *words, const tombac_library *library, tool_constants *constants, tombac_error **error)
 {
     constants->items = calloc(words->count, sizeof *constants->items);
     if (!constants->items) return tb_fail_memory(error);
@@ -88,14 +93,15 @@ static tombac_status read_all(const tool_words *words, const tombac_library *lib
         constants->count = i + 1;
         for (size_t k = 0; k < i; k++) {
             if (constants->items[k].index == made->index)
-                return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "--set %s: this constant is set twice", words->items[i]);
+                return tb_fail(
+                    error, TOMBAC_ERROR_ARGUMENT, "--set %s: this constant is set twice", words->items[i]);
         }
     }
     return TOMBAC_OK;
 }
 
-tombac_status tool_constants_read(const tool_words *words, const tombac_library *library, tool_constants *constants,
-    tombac_error **error)
+tombac_status tool_constants_read(
+    const tool_words *words, const tombac_library *library, tool_constants *constants, tombac_error **error)
 {
     *constants = (tool_constants){0};
     if (!words->count) return TOMBAC_OK;

@@ -1,4 +1,5 @@
-/* Function constants of the command line: --set NAME=VALUE or --set INDEX=VALUE, typed as the source declares them. */
+/* Function constants of the command line: --set NAME=VALUE or --set INDEX=VALUE, typed as the source declares
+ * them. */
 #ifndef TB_TOOL_CONSTANTS_H
 #define TB_TOOL_CONSTANTS_H
 
@@ -10,8 +11,8 @@ typedef struct tool_constants {
 } tool_constants;
 
 /* `words` are what --set got. */
-tombac_status tool_constants_read(const tool_words *words, const tombac_library *library, tool_constants *constants,
-    tombac_error **error);
+tombac_status tool_constants_read(
+    const tool_words *words, const tombac_library *library, tool_constants *constants, tombac_error **error);
 void tool_constants_free(tool_constants *constants);
 
 #endif

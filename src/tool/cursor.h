@@ -1,4 +1,5 @@
-/* A position in a text that is being parsed; blanks between tokens are skipped. Shared by values, structs and npy headers. */
+/* A position in a text that is being parsed; blanks between tokens are skipped. Shared by values, structs and
+ * npy headers. */
 #ifndef TB_TOOL_CURSOR_H
 #define TB_TOOL_CURSOR_H
 

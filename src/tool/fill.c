@@ -41,12 +41,13 @@ static tool_number start_plus_steps(tool_number start, tool_number step, size_t 
 
 typedef struct random_range {
     bool given;
-    double low, high;       /* floats */
-    tool_number from;       /* integers */
-    uint64_t span;          /* high - low + 1; 0 stands for 2^64 */
+    double low, high; /* floats */
+    tool_number from; /* integers */
+    uint64_t span;    /* high - low + 1; 0 stands for 2^64 */
 } random_range;
 
-static tombac_status read_range(const tool_fill *fill, tombac_type type, random_range *range, tombac_error **error)
+static tombac_status read_range(
+    const tool_fill *fill, tombac_type type, random_range *range, tombac_error **error)
 {
     *range = (random_range){0};
     if (fill->parameter_count < 3) return TOMBAC_OK;
@@ -59,11 +60,12 @@ static tombac_status read_range(const tool_fill *fill, tombac_type type, random_
     if (tool_type_is_float(type)) return TOMBAC_OK;
     unsigned char ignored[8];
     if (!tool_scalar_store(type, low, ignored) || !tool_scalar_store(type, high, ignored)) {
-        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "%s: LOW and HIGH of rand must be of type %s", fill->what,
-            tool_type_name(type));
+        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "%s: LOW and HIGH of rand must be of type %s",
+            fill->what, tool_type_name(type));
     }
     if (low.is_float) low = (tool_number){.negative = low.real < 0, .magnitude = (uint64_t)fabs(low.real)};
-    if (high.is_float) high = (tool_number){.negative = high.real < 0, .magnitude = (uint64_t)fabs(high.real)};
+    if (high.is_float)
+        high = (tool_number){.negative = high.real < 0, .magnitude = (uint64_t)fabs(high.real)};
     uint64_t from = low.negative ? 0 - low.magnitude : low.magnitude;
     uint64_t to = high.negative ? 0 - high.magnitude : high.magnitude;
     range->from = low;
@@ -74,7 +76,8 @@ static tombac_status read_range(const tool_fill *fill, tombac_type type, random_
 static tool_number random_float(unsigned significand, const random_range *range, uint64_t bits)
 {
     double fraction = ldexp((double)(bits >> (64 - significand)), -(int)significand);
-    return tool_number_from_real(range->given ? range->low + fraction * (range->high - range->low) : fraction);
+    return tool_number_from_real(
+        range->given ? range->low + fraction * (range->high - range->low) : fraction);
 }
 
 static tombac_status fill_random(const tool_fill *fill, tool_array *array, tombac_error **error)
@@ -86,7 +89,8 @@ static tombac_status fill_random(const tool_fill *fill, tool_array *array, tomba
     if (fill->parameter_count == 2)
         return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "%s: rand takes (SEED) or (SEED,LOW,HIGH)", fill->what);
     if (fill->parameter_count && (seed.is_float || seed.negative))
-        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "%s: the seed of rand is not an integer from 0 on", fill->what);
+        return tb_fail(
+            error, TOMBAC_ERROR_ARGUMENT, "%s: the seed of rand is not an integer from 0 on", fill->what);
     tombac_status status = read_range(fill, array->type, &range, error);
     uint64_t state = fill->parameter_count ? seed.magnitude : 0;
     for (size_t i = 0; i < count && status == TOMBAC_OK; i++) {
@@ -112,7 +116,8 @@ tombac_status tool_fill_array(const tool_fill *fill, tool_array *array, tombac_e
     static const size_t most[] = {0, 2, 1, 3};
     tool_number first = tool_number_from_int(0), step = tool_number_from_int(fill->kind == TOOL_FILL_IOTA);
     size_t count = tool_array_scalar_count(array), size = tool_type_size(array->type);
-    if (fill->parameter_count > most[fill->kind] || (fill->kind == TOOL_FILL_VALUE && fill->parameter_count != 1))
+    if (fill->parameter_count > most[fill->kind] ||
+        (fill->kind == TOOL_FILL_VALUE && fill->parameter_count != 1))
         return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "%s: wrong number of parameters in (...)", fill->what);
     if (fill->kind == TOOL_FILL_ZEROS) return TOMBAC_OK;
     if (fill->kind == TOOL_FILL_RANDOM) return fill_random(fill, array, error);
@@ -121,8 +126,8 @@ tombac_status tool_fill_array(const tool_fill *fill, tool_array *array, tombac_e
     for (size_t i = 0; i < count; i++) {
         tool_number value = fill->kind == TOOL_FILL_IOTA ? start_plus_steps(first, step, i) : first;
         if (tool_scalar_store(array->type, value, array->data + i * size)) continue;
-        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "%s: the value of element %zu does not fit into %s", fill->what, i,
-            tool_type_name(array->type));
+        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "%s: the value of element %zu does not fit into %s",
+            fill->what, i, tool_type_name(array->type));
     }
     return TOMBAC_OK;
 }

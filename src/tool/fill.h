@@ -4,7 +4,12 @@
 
 #include "tool/array.h"
 
-typedef enum tool_fill_kind { TOOL_FILL_ZEROS, TOOL_FILL_IOTA, TOOL_FILL_VALUE, TOOL_FILL_RANDOM } tool_fill_kind;
+typedef enum tool_fill_kind {
+    TOOL_FILL_ZEROS,
+    TOOL_FILL_IOTA,
+    TOOL_FILL_VALUE,
+    TOOL_FILL_RANDOM
+} tool_fill_kind;
 
 typedef struct tool_fill {
     const char *what; /* for messages: "argument 'a'" */

@@ -10,12 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char help[] =
-    "Usage: tombac info [--json]\n\n"
-    "Shows the version, the devices with their limits, the folder and size of the compile cache, and whether\n"
-    "the compiler is installed.\n\n"
-    "  --json      the same for machines\n"
-    "  -h, --help  this text\n";
+static const char help[] = "Usage: tombac info [--json]\n\n"
+                           "Shows the version, the devices with their limits, the folder and size of the "
+                           "compile cache, and whether\n"
+                           "the compiler is installed.\n\n"
+                           "  --json      the same for machines\n"
+                           "  -h, --help  this text\n";
 
 typedef struct cache_size {
     size_t files;
@@ -54,15 +54,17 @@ static json_t *describe_devices(void)
         tombac_device *device = NULL;
         tombac_error *error = NULL;
         if (tombac_device_open(name, &device, &error) != TOMBAC_OK) {
-            json_array_append_new(devices, json_pack("{s:s, s:s}", "name", name, "error", tombac_error_message(error)));
+            json_array_append_new(
+                devices, json_pack("{s:s, s:s}", "name", name, "error", tombac_error_message(error)));
             tombac_error_release(error);
             continue;
         }
         tombac_device_limits limits = tombac_device_get_limits(device);
         json_array_append_new(devices,
             json_pack("{s:s, s:I, s:I, s:I, s:I}", "name", name, "simd_width", (json_int_t)limits.simd_width,
-                "max_threads_per_threadgroup", (json_int_t)limits.max_threads_per_threadgroup, "max_threadgroup_memory",
-                (json_int_t)limits.max_threadgroup_memory, "max_buffer_size", (json_int_t)limits.max_buffer_size));
+                "max_threads_per_threadgroup", (json_int_t)limits.max_threads_per_threadgroup,
+                "max_threadgroup_memory", (json_int_t)limits.max_threadgroup_memory, "max_buffer_size",
+                (json_int_t)limits.max_buffer_size));
         tombac_device_release(device);
     }
     return devices;
@@ -75,14 +77,17 @@ static json_t *describe(void)
     char *compiler = tool_compiler_path(NULL);
     bool found = compiler && access(compiler, X_OK) == 0;
     if (*folder) measure(folder, &size, 0);
-    json_t *facts = json_pack("{s:s, s:o, s:{s:s, s:I, s:I}, s:{s:s, s:b}}", "version", tombac_version(), "devices",
-        describe_devices(), "cache", "folder", folder, "files", (json_int_t)size.files, "bytes", (json_int_t)size.bytes,
-        "compiler", "path", compiler ? compiler : "", "found", found);
+    json_t *facts = json_pack("{s:s, s:o, s:{s:s, s:I, s:I}, s:{s:s, s:b}}", "version", tombac_version(),
+        "devices", describe_devices(), "cache", "folder", folder, "files", (json_int_t)size.files, "bytes",
+        (json_int_t)size.bytes, "compiler", "path", compiler ? compiler : "", "found", found);
     free(compiler);
     return facts;
 }
 
-static json_int_t number(const json_t *object, const char *key) { return json_integer_value(json_object_get(object, key)); }
+static json_int_t number(const json_t *object, const char *key)
+{
+    return json_integer_value(json_object_get(object, key));
+}
 
 static const char *string(const json_t *object, const char *key)
 {
@@ -93,28 +98,32 @@ static const char *string(const json_t *object, const char *key)
 static void print(const json_t *facts)
 {
     size_t i;
-    const json_t *device, *cache = json_object_get(facts, "cache"), *compiler = json_object_get(facts, "compiler");
+    const json_t *device, *cache = json_object_get(facts, "cache"),
+                          *compiler = json_object_get(facts, "compiler");
     printf("version   %s\n", string(facts, "version"));
-    json_array_foreach(json_object_get(facts, "devices"), i, device) {
+    json_array_foreach(json_object_get(facts, "devices"), i, device)
+    {
         const char *failure = json_string_value(json_object_get(device, "error"));
         if (failure) {
             printf("device    %s: %s\n", string(device, "name"), failure);
             continue;
         }
-        printf("device    %s: up to %lld threads and %lld bytes of threadgroup memory per threadgroup, SIMD-groups of %lld, "
+        printf("device    %s: up to %lld threads and %lld bytes of threadgroup memory per threadgroup, "
+               "SIMD-groups of %lld, "
                "buffers up to %.1f GiB\n",
             string(device, "name"), (long long)number(device, "max_threads_per_threadgroup"),
             (long long)number(device, "max_threadgroup_memory"), (long long)number(device, "simd_width"),
             (double)number(device, "max_buffer_size") / 0x1p30);
     }
     if (*string(cache, "folder")) {
-        printf("cache     %s: %lld files, %.1f KiB\n", string(cache, "folder"), (long long)number(cache, "files"),
-            (double)number(cache, "bytes") / 1024);
+        printf("cache     %s: %lld files, %.1f KiB\n", string(cache, "folder"),
+            (long long)number(cache, "files"), (double)number(cache, "bytes") / 1024);
     } else {
         printf("cache     none\n");
     }
     printf("compiler  %s: %s\n", string(compiler, "path"),
-        json_is_true(json_object_get(compiler, "found")) ? "found" : "NOT FOUND (only cached kernels can run)");
+        json_is_true(json_object_get(compiler, "found")) ? "found"
+                                                         : "NOT FOUND (only cached kernels can run)");
 }
 
 int tool_info(int count, char **arguments)
@@ -125,8 +134,10 @@ int tool_info(int count, char **arguments)
     opterr = 0;
     for (int code; (code = getopt_long(count, arguments, ":h", known, NULL)) != -1;) {
         tombac_error *error = NULL;
-        if (code == 'j') json = true;
-        else if (code == 'h') return fputs(help, stdout) < 0 ? TOOL_USAGE : TOOL_RIGHT;
+        if (code == 'j')
+            json = true;
+        else if (code == 'h')
+            return fputs(help, stdout) < 0 ? TOOL_USAGE : TOOL_RIGHT;
         else if (tool_option_error("info", code, arguments, known, &error) != TOMBAC_OK)
             return tool_report_error(error, false);
     }

@@ -32,8 +32,8 @@ typedef struct inspect_options {
 
 enum { OPTION_EMIT = TOOL_OPTION_OWN, OPTION_DEVICE, OPTION_SET };
 static const struct option known[] = {{"emit", required_argument, NULL, OPTION_EMIT},
-    {"device", required_argument, NULL, OPTION_DEVICE}, {"set", required_argument, NULL, OPTION_SET}, TOOL_COMPILE_LONG,
-    {NULL, 0, NULL, 0}};
+    {"device", required_argument, NULL, OPTION_DEVICE}, {"set", required_argument, NULL, OPTION_SET},
+    TOOL_COMPILE_LONG, {NULL, 0, NULL, 0}};
 
 static bool is_one_of(const char *word, const char *const *words)
 {
@@ -51,9 +51,11 @@ static tombac_status validate(const inspect_options *options, tombac_error **err
             "--emit is source, ir, reflection, simd, asm or report, not '%s'", options->what);
     }
     if (!is_one_of(options->device, devices))
-        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "--device is check or cpu here, not '%s'", options->device);
+        return tb_fail(
+            error, TOMBAC_ERROR_ARGUMENT, "--device is check or cpu here, not '%s'", options->device);
     if (!options->kernel)
-        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "which kernel? Usage: tombac inspect [options] --emit WHAT FILE KERNEL");
+        return tb_fail(error, TOMBAC_ERROR_ARGUMENT,
+            "which kernel? Usage: tombac inspect [options] --emit WHAT FILE KERNEL");
     return TOMBAC_OK;
 }
 
@@ -64,19 +66,25 @@ static tombac_status read_options(
     for (int code; (code = getopt_long(count, arguments, ":" TOOL_COMPILE_SHORT, known, NULL)) != -1;) {
         bool taken;
         tombac_status status = tool_compile_option(&options->compile, code, optarg, &taken, error);
-        if (status == TOMBAC_OK && code == OPTION_SET) status = tool_words_add(&options->constants, optarg, error);
+        if (status == TOMBAC_OK && code == OPTION_SET)
+            status = tool_words_add(&options->constants, optarg, error);
         if (status != TOMBAC_OK) return status;
         if (taken || code == OPTION_SET) continue;
-        if (code == OPTION_EMIT) options->what = optarg;
-        else if (code == OPTION_DEVICE) options->device = optarg;
-        else if (code == 'h') *help_shown = fputs(help, stdout) >= 0;
-        else return tool_option_error("inspect", code, arguments, known, error);
+        if (code == OPTION_EMIT)
+            options->what = optarg;
+        else if (code == OPTION_DEVICE)
+            options->device = optarg;
+        else if (code == 'h')
+            *help_shown = fputs(help, stdout) >= 0;
+        else
+            return tool_option_error("inspect", code, arguments, known, error);
         if (*help_shown) return TOMBAC_OK;
     }
     if (optind < count) options->file = arguments[optind++];
     if (optind < count) options->kernel = arguments[optind++];
     if (optind < count)
-        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "'tombac inspect' takes FILE and KERNEL, so '%s' is too much", arguments[optind]);
+        return tb_fail(error, TOMBAC_ERROR_ARGUMENT,
+            "'tombac inspect' takes FILE and KERNEL, so '%s' is too much", arguments[optind]);
     return validate(options, error);
 }
 
@@ -88,7 +96,8 @@ static tombac_status add_constants(
         const tombac_constant *constant = &constants->items[i];
         tb_text word = {0};
         tb_text_printf(&word, "%u=0x", constant->index);
-        for (size_t k = 0; k < constant->size; k++) tb_text_printf(&word, "%02x", ((const unsigned char *)constant->data)[k]);
+        for (size_t k = 0; k < constant->size; k++)
+            tb_text_printf(&word, "%02x", ((const unsigned char *)constant->data)[k]);
         char *taken = tb_text_take(&word);
         if (!taken) return tb_fail_memory(error);
         tombac_status status = tool_words_add(made, taken, error);
@@ -101,7 +110,8 @@ static tombac_status add_constants(
 }
 
 /* The values of --set; their types are the library's to tell. */
-static tombac_status read_constants(const inspect_options *options, tool_constants *constants, tombac_error **error)
+static tombac_status read_constants(
+    const inspect_options *options, tool_constants *constants, tombac_error **error)
 {
     tombac_compile_options compile = tool_compile_options(&options->compile);
     tombac_device *device = NULL;

@@ -21,7 +21,8 @@ static void print_help(void)
     puts("Tombac runs Apple Metal compute kernels on machines that are not Macs.\n\n"
          "Usage: tombac VERB [options]\n");
     for (size_t i = 0; i < VERB_COUNT; i++) printf("  %-8s  %s\n", verbs[i].name, verbs[i].purpose);
-    puts("\nExample: tombac run vec_add.metal vec_add 'a=f32[1000]:iota' 'b=f32[1000]:fill(1)' 'c=f32[1000]' --grid 1000\n\n"
+    puts("\nExample: tombac run vec_add.metal vec_add 'a=f32[1000]:iota' 'b=f32[1000]:fill(1)' 'c=f32[1000]' "
+         "--grid 1000\n\n"
          "'tombac VERB --help' explains a verb. Exit status: 0 right, 1 the kernel failed or an\n"
          "expectation was missed, 2 wrong usage or input, 3 the source does not compile.");
 }
@@ -47,7 +48,9 @@ int main(int count, char **arguments)
         tool_suggest_consider(&suggestion, verbs[i].name);
     }
     const char *kind = verb[0] == '-' ? "option" : "verb";
-    if (suggestion.best) tool_complain("unknown %s '%s'; did you mean '%s'?", kind, verb, suggestion.best);
-    else tool_complain("unknown %s '%s'; the verbs are run, check, inspect and info", kind, verb);
+    if (suggestion.best)
+        tool_complain("unknown %s '%s'; did you mean '%s'?", kind, verb, suggestion.best);
+    else
+        tool_complain("unknown %s '%s'; the verbs are run, check, inspect and info", kind, verb);
     return TOOL_USAGE;
 }

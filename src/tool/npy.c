@@ -48,9 +48,10 @@ static tombac_type type_of(const char *code, size_t length)
     static const struct {
         const char *code;
         tombac_type type;
-    } known[] = {{"b1", TOMBAC_TYPE_BOOL}, {"i1", TOMBAC_TYPE_I8}, {"u1", TOMBAC_TYPE_U8}, {"i2", TOMBAC_TYPE_I16},
-        {"u2", TOMBAC_TYPE_U16}, {"i4", TOMBAC_TYPE_I32}, {"u4", TOMBAC_TYPE_U32}, {"i8", TOMBAC_TYPE_I64},
-        {"u8", TOMBAC_TYPE_U64}, {"f2", TOMBAC_TYPE_F16}, {"f4", TOMBAC_TYPE_F32}, {"f8", TOOL_TYPE_F64}};
+    } known[] = {{"b1", TOMBAC_TYPE_BOOL}, {"i1", TOMBAC_TYPE_I8}, {"u1", TOMBAC_TYPE_U8},
+        {"i2", TOMBAC_TYPE_I16}, {"u2", TOMBAC_TYPE_U16}, {"i4", TOMBAC_TYPE_I32}, {"u4", TOMBAC_TYPE_U32},
+        {"i8", TOMBAC_TYPE_I64}, {"u8", TOMBAC_TYPE_U64}, {"f2", TOMBAC_TYPE_F16}, {"f4", TOMBAC_TYPE_F32},
+        {"f8", TOOL_TYPE_F64}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (length == 2 && memcmp(code, known[i].code, 2) == 0) return known[i].type;
     return TOMBAC_TYPE_OTHER;
@@ -71,8 +72,8 @@ static tombac_status read_type(npy_reader *r)
     r->header.swapped = order == '>';
     r->header.has_type = true;
     if (r->header.type != TOMBAC_TYPE_OTHER) return TOMBAC_OK;
-    return tb_fail(r->error, TOMBAC_ERROR_ARGUMENT, "'%s' holds elements of type '%.*s', which no kernel has", r->name,
-        length > 40 ? 40 : (int)length, code);
+    return tb_fail(r->error, TOMBAC_ERROR_ARGUMENT, "'%s' holds elements of type '%.*s', which no kernel has",
+        r->name, length > 40 ? 40 : (int)length, code);
 }
 
 static tombac_status read_order(npy_reader *r)
@@ -92,7 +93,8 @@ static tombac_status read_shape(npy_reader *r)
     if (!tool_cursor_take(&r->cursor, '(')) return damaged(r, "its shape is no tuple");
     while (!tool_cursor_take(&r->cursor, ')')) {
         if (h->dimension_count == TOOL_MAX_DIMENSIONS) return damaged(r, "its shape has too many dimensions");
-        if (!tool_cursor_size(&r->cursor, &h->shape[h->dimension_count])) return damaged(r, "its shape holds no size");
+        if (!tool_cursor_size(&r->cursor, &h->shape[h->dimension_count]))
+            return damaged(r, "its shape holds no size");
         h->dimension_count++;
         if (tool_cursor_peek(&r->cursor) == ')') continue;
         if (!tool_cursor_take(&r->cursor, ',')) return damaged(r, "its shape has no comma between sizes");
@@ -114,12 +116,17 @@ static tombac_status read_dictionary(npy_reader *r)
     while (!tool_cursor_take(c, '}')) {
         const char *key;
         size_t length;
-        if (!take_string(c, &key, &length) || !tool_cursor_take(c, ':')) return damaged(r, "its header has no key");
+        if (!take_string(c, &key, &length) || !tool_cursor_take(c, ':'))
+            return damaged(r, "its header has no key");
         tombac_status status;
-        if (is_key(key, length, "descr") && !r->header.has_type) status = read_type(r);
-        else if (is_key(key, length, "fortran_order") && !r->header.has_order) status = read_order(r);
-        else if (is_key(key, length, "shape") && !r->header.has_shape) status = read_shape(r);
-        else status = damaged(r, "its header has a key that is unknown or given twice");
+        if (is_key(key, length, "descr") && !r->header.has_type)
+            status = read_type(r);
+        else if (is_key(key, length, "fortran_order") && !r->header.has_order)
+            status = read_order(r);
+        else if (is_key(key, length, "shape") && !r->header.has_shape)
+            status = read_shape(r);
+        else
+            status = damaged(r, "its header has a key that is unknown or given twice");
         if (status != TOMBAC_OK) return status;
         if (tool_cursor_peek(c) == '}') continue;
         if (!tool_cursor_take(c, ',')) return damaged(r, "its header has no comma between keys");
@@ -136,8 +143,8 @@ static tombac_status find_header(npy_reader *r, const unsigned char *bytes, size
     if (size < 10 || memcmp(bytes, magic, MAGIC_SIZE) != 0) return damaged(r, "it does not begin like one");
     unsigned major = bytes[6], minor = bytes[7];
     if (major < 1 || major > 3 || minor != 0) {
-        return tb_fail(r->error, TOMBAC_ERROR_ARGUMENT, "'%s' is of .npy format version %u.%u; 1.0 to 3.0 are known",
-            r->name, major, minor);
+        return tb_fail(r->error, TOMBAC_ERROR_ARGUMENT,
+            "'%s' is of .npy format version %u.%u; 1.0 to 3.0 are known", r->name, major, minor);
     }
     size_t start = major == 1 ? 10 : 12, length = bytes[8] | (size_t)bytes[9] << 8;
     if (size < start) return damaged(r, "it ends within its header");
@@ -162,7 +169,8 @@ static void copy_elements(tool_array *array, const unsigned char *bytes, bool sw
     }
 }
 
-tombac_status tool_npy_parse(const char *name, const void *bytes, size_t size, tool_array *array, tombac_error **error)
+tombac_status tool_npy_parse(
+    const char *name, const void *bytes, size_t size, tool_array *array, tombac_error **error)
 {
     npy_reader r = {.name = name, .error = error};
     size_t start = 0;
@@ -176,17 +184,21 @@ tombac_status tool_npy_parse(const char *name, const void *bytes, size_t size, t
     size_t count = 1, need = 0;
     bool overflow = false, empty = false;
     for (size_t i = 0; i < r.header.dimension_count; i++) {
-        if (r.header.shape[i] == 0) empty = true;
-        else overflow = __builtin_mul_overflow(count, r.header.shape[i], &count) || overflow;
+        if (r.header.shape[i] == 0)
+            empty = true;
+        else
+            overflow = __builtin_mul_overflow(count, r.header.shape[i], &count) || overflow;
     }
     overflow = __builtin_mul_overflow(empty ? 0 : count, tool_type_size(r.header.type), &need) || overflow;
     if (overflow || need > size - start) {
-        return tb_fail(error, TOMBAC_ERROR_IO, "'%s' is cut short: its shape needs more than the %zu bytes of data in it",
-            name, size - start);
+        return tb_fail(error, TOMBAC_ERROR_IO,
+            "'%s' is cut short: its shape needs more than the %zu bytes of data in it", name, size - start);
     }
     if (need < size - start)
-        return tb_fail(error, TOMBAC_ERROR_IO, "'%s' has %zu bytes behind its data", name, size - start - need);
-    tool_array made = {.type = r.header.type, .vector_length = 1, .dimension_count = r.header.dimension_count};
+        return tb_fail(
+            error, TOMBAC_ERROR_IO, "'%s' has %zu bytes behind its data", name, size - start - need);
+    tool_array made = {
+        .type = r.header.type, .vector_length = 1, .dimension_count = r.header.dimension_count};
     memcpy(made.shape, r.header.shape, sizeof made.shape);
     status = tool_array_allocate(&made, error);
     if (status != TOMBAC_OK) return status;
@@ -233,7 +245,8 @@ tombac_status tool_npy_build(const tool_array *array, tb_text *out, tombac_error
     for (size_t i = 0; i < array->dimension_count; i++) tb_text_printf(&header, "%zu, ", array->shape[i]);
     if (array->vector_length > 1) tb_text_printf(&header, "%u, ", array->vector_length);
     size_t dimensions = array->dimension_count + (array->vector_length > 1);
-    if (!header.bad && dimensions) header.size -= dimensions == 1 ? 1 : 2; /* as numpy writes it: (3,) and (3, 4) */
+    if (!header.bad && dimensions)
+        header.size -= dimensions == 1 ? 1 : 2; /* as numpy writes it: (3,) and (3, 4) */
     tb_text_puts(&header, "), }");
     while ((MAGIC_SIZE + 4 + header.size + 1) % 64) tb_text_putc(&header, ' ');
     tb_text_putc(&header, '\n');

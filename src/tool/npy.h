@@ -1,9 +1,9 @@
 /* NumPy's array files (.npy).
  *
- * Reads format versions 1.0, 2.0 and 3.0 in C order, little or big endian, of bool, i1 to i8, u1 to u8, f2, f4 and f8 (which becomes
- * TOOL_TYPE_F64); everything else is refused by name. The file is never trusted: every length in it is checked against the
- * bytes that are there. Writes version 1.0, little endian; bf16 as u2, a vector as one more dimension.
- * Source: numpy.lib.format's description of the format. */
+ * Reads format versions 1.0, 2.0 and 3.0 in C order, little or big endian, of bool, i1 to i8, u1 to u8, f2,
+ * f4 and f8 (which becomes TOOL_TYPE_F64); everything else is refused by name. The file is never trusted:
+ * every length in it is checked against the bytes that are there. Writes version 1.0, little endian; bf16 as
+ * u2, a vector as one more dimension. Source: numpy.lib.format's description of the format. */
 #ifndef TB_TOOL_NPY_H
 #define TB_TOOL_NPY_H
 

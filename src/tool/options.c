@@ -85,7 +85,8 @@ tombac_status tool_option_error(
     const char *word = arguments[optind - 1];
     if (code == ':') return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "option '%s' needs a value", word);
     if (strncmp(word, "--", 2) != 0) {
-        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "unknown option '-%c'; see 'tombac %s --help'", optopt, verb);
+        return tb_fail(
+            error, TOMBAC_ERROR_ARGUMENT, "unknown option '-%c'; see 'tombac %s --help'", optopt, verb);
     }
     size_t length = strcspn(word + 2, "=");
     if (is_known(word + 2, length, known))
@@ -97,8 +98,8 @@ tombac_status tool_option_error(
     tool_suggestion suggestion = {.name = name};
     for (const struct option *o = known; o->name; o++) tool_suggest_consider(&suggestion, o->name);
     if (suggestion.best) {
-        return tb_fail(
-            error, TOMBAC_ERROR_ARGUMENT, "unknown option '--%s'; did you mean '--%s'?", name, suggestion.best);
+        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "unknown option '--%s'; did you mean '--%s'?", name,
+            suggestion.best);
     }
     return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "unknown option '--%s'; see 'tombac %s --help'", name, verb);
 }
@@ -111,18 +112,18 @@ tombac_status tool_size3_parse(const char *option, const char *text, tombac_size
     size_t sizes[3] = {1, 1, 1}, count = 0;
     do {
         if (count == 3 || !tool_cursor_size(&c, &sizes[count])) {
-            return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "%s takes one to three sizes, as in %s 64,32; not '%s'", option,
-                option, text);
+            return tb_fail(error, TOMBAC_ERROR_ARGUMENT,
+                "%s takes one to three sizes, as in %s 64,32; not '%s'", option, option, text);
         }
         if (sizes[count] > UINT32_MAX) {
-            return tb_fail(error, TOMBAC_ERROR_GEOMETRY, "%s %s: %zu is more than 4294967295, the largest size in Metal",
-                option, text, sizes[count]);
+            return tb_fail(error, TOMBAC_ERROR_GEOMETRY,
+                "%s %s: %zu is more than 4294967295, the largest size in Metal", option, text, sizes[count]);
         }
         count++;
     } while (tool_cursor_take(&c, ',') || tool_cursor_take(&c, 'x'));
     if (!tool_cursor_done(&c)) {
-        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "%s takes one to three sizes, as in %s 64,32; not '%s'", option,
-            option, text);
+        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "%s takes one to three sizes, as in %s 64,32; not '%s'",
+            option, option, text);
     }
     *size = (tombac_size3){(uint32_t)sizes[0], (uint32_t)sizes[1], (uint32_t)sizes[2]};
     return TOMBAC_OK;
@@ -134,7 +135,8 @@ tombac_status tool_size_parse(
     tool_cursor c = {text, text + strlen(text)};
     if (!tool_cursor_size(&c, size) || !tool_cursor_done(&c))
         return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "%s takes a number, not '%s'", option, text);
-    if (*size > limit) return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "%s is at most %zu, not %s", option, limit, text);
+    if (*size > limit)
+        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "%s is at most %zu, not %s", option, limit, text);
     return TOMBAC_OK;
 }
 

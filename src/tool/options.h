@@ -1,5 +1,5 @@
-/* What the verbs' command lines have in common: lists of words, sizes in three dimensions, the compiler's options, and
- * clear words for a wrong option. */
+/* What the verbs' command lines have in common: lists of words, sizes in three dimensions, the compiler's
+ * options, and clear words for a wrong option. */
 #ifndef TB_TOOL_OPTIONS_H
 #define TB_TOOL_OPTIONS_H
 
@@ -28,9 +28,9 @@ typedef struct tool_compile {
 
 enum { TOOL_OPTION_STANDARD = 1000, TOOL_OPTION_MATH, TOOL_OPTION_OWN };
 #define TOOL_COMPILE_SHORT "D:I:h"
-#define TOOL_COMPILE_LONG                                                                                              \
-    {"std", required_argument, NULL, TOOL_OPTION_STANDARD}, {"math", required_argument, NULL, TOOL_OPTION_MATH},       \
-        {"help", no_argument, NULL, 'h'}
+#define TOOL_COMPILE_LONG                                                                                    \
+    {"std", required_argument, NULL, TOOL_OPTION_STANDARD},                                                  \
+        {"math", required_argument, NULL, TOOL_OPTION_MATH}, {"help", no_argument, NULL, 'h'}
 
 /* Takes -D, -I, --std, --math; *taken says whether it was one of these. */
 tombac_status tool_compile_option(
@@ -43,7 +43,8 @@ tombac_status tool_option_error(
     const char *verb, int code, char *const *arguments, const struct option *known, tombac_error **error);
 
 /* "X", "X,Y" or "X,Y,Z"; what is left out is 1. `option` is its name for messages. */
-tombac_status tool_size3_parse(const char *option, const char *text, tombac_size3 *size, tombac_error **error);
+tombac_status tool_size3_parse(
+    const char *option, const char *text, tombac_size3 *size, tombac_error **error);
 /* A decimal number up to `limit`. */
 tombac_status tool_size_parse(
     const char *option, const char *text, size_t limit, size_t *size, tombac_error **error);

@@ -32,7 +32,8 @@ void tool_print_array(FILE *stream, const char *name, const tool_array *array, s
 {
     tb_text type = {0};
     tool_array_describe(array, &type);
-    fprintf(stream, "%s%s%s  %s", tool_colour(stream, TOOL_BOLD), name, tool_colour(stream, TOOL_PLAIN), tb_text_string(&type));
+    fprintf(stream, "%s%s%s  %s", tool_colour(stream, TOOL_BOLD), name, tool_colour(stream, TOOL_PLAIN),
+        tb_text_string(&type));
     tb_text_free(&type);
     size_t row = array->dimension_count ? array->shape[array->dimension_count - 1] : 1;
     if (array->dimension_count < 2 || array->count == 0) {
@@ -49,12 +50,12 @@ void tool_print_array(FILE *stream, const char *name, const tool_array *array, s
     if (rows > limit) fputs("  ...\n", stream);
 }
 
-void tool_print_structs(FILE *stream, const char *name, const char *type_name, const json_t *members, size_t size,
-    const tool_array *array, size_t limit)
+void tool_print_structs(FILE *stream, const char *name, const char *type_name, const json_t *members,
+    size_t size, const tool_array *array, size_t limit)
 {
     size_t count = array->size / size;
-    fprintf(stream, "%s%s%s  %s[%zu]\n", tool_colour(stream, TOOL_BOLD), name, tool_colour(stream, TOOL_PLAIN),
-        type_name ? type_name : "struct", count);
+    fprintf(stream, "%s%s%s  %s[%zu]\n", tool_colour(stream, TOOL_BOLD), name,
+        tool_colour(stream, TOOL_PLAIN), type_name ? type_name : "struct", count);
     for (size_t i = 0; i < count && i < limit; i++) {
         tb_text text = {0};
         tool_struct_format(members, array->data + i * size, size, &text);

@@ -6,9 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SET_BYTES_LIMIT = 4096 }; /* as for setBytes in Metal */
+
 /* ---- The kernel's arguments ---- */
 
-static bool is_memory(const run_argument *argument) { return argument->info.kind != TOMBAC_ARGUMENT_THREADGROUP; }
+static bool is_memory(const run_argument *argument)
+{
+    return argument->info.kind != TOMBAC_ARGUMENT_THREADGROUP;
+}
 
 /* "atomic_uint", "atomic<uint>" and the like hold a plain scalar. */
 static tombac_type atomic_type(const char *name)
@@ -16,13 +21,14 @@ static tombac_type atomic_type(const char *name)
     static const struct {
         const char *name;
         tombac_type type;
-    } types[] = {{"uint", TOMBAC_TYPE_U32}, {"int", TOMBAC_TYPE_I32}, {"float", TOMBAC_TYPE_F32}, {"bool", TOMBAC_TYPE_BOOL},
-        {"ulong", TOMBAC_TYPE_U64}, {"long", TOMBAC_TYPE_I64}};
+    } types[] = {{"uint", TOMBAC_TYPE_U32}, {"int", TOMBAC_TYPE_I32}, {"float", TOMBAC_TYPE_F32},
+        {"bool", TOMBAC_TYPE_BOOL}, {"ulong", TOMBAC_TYPE_U64}, {"long", TOMBAC_TYPE_I64}};
     if (strncmp(name, "metal::", 7) == 0) name += 7;
     if (strncmp(name, "atomic", 6) != 0 || (name[6] != '_' && name[6] != '<')) return TOMBAC_TYPE_OTHER;
     size_t length = strcspn(name + 7, ">");
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (strlen(types[i].name) == length && memcmp(name + 7, types[i].name, length) == 0) return types[i].type;
+        if (strlen(types[i].name) == length && memcmp(name + 7, types[i].name, length) == 0)
+            return types[i].type;
     return TOMBAC_TYPE_OTHER;
 }
 
@@ -45,7 +51,8 @@ static tombac_status read_arguments(run_state *state, tombac_error **error)
         a->members = json_array_size(members) ? members : NULL;
         a->type = a->info.type;
         a->vector_length = a->info.vector_length ? a->info.vector_length : 1;
-        if (a->type == TOMBAC_TYPE_OTHER && !a->members && a->info.type_name) a->type = atomic_type(a->info.type_name);
+        if (a->type == TOMBAC_TYPE_OTHER && !a->members && a->info.type_name)
+            a->type = atomic_type(a->info.type_name);
     }
     return TOMBAC_OK;
 }
@@ -62,7 +69,8 @@ static tombac_status unknown_argument(const run_state *state, const char *name, 
 {
     tool_suggestion suggestion = {.name = name};
     tb_text text = {0};
-    for (size_t i = 0; i < state->argument_count; i++) tool_suggest_consider(&suggestion, state->arguments[i].info.name);
+    for (size_t i = 0; i < state->argument_count; i++)
+        tool_suggest_consider(&suggestion, state->arguments[i].info.name);
     tool_suggest_append(&suggestion, &text);
     if (!suggestion.best) {
         tb_text_puts(&text, state->argument_count ? "; it has" : "; it has none");
@@ -84,7 +92,8 @@ static run_argument *look_up(const run_state *state, const char *name, bool thre
     if (numbered && *end) return NULL;
     for (size_t i = 0; i < state->argument_count; i++) {
         run_argument *a = &state->arguments[i];
-        bool right = numbered ? a->info.index == index && is_memory(a) != threadgroup : strcmp(a->info.name, name) == 0;
+        bool right = numbered ? a->info.index == index && is_memory(a) != threadgroup
+                              : strcmp(a->info.name, name) == 0;
         if (right) return a;
     }
     return NULL;
@@ -96,16 +105,20 @@ tombac_status run_find_argument(
     *argument = look_up(state, name, false);
     if (!*argument) return unknown_argument(state, name, error);
     if (is_memory(*argument) && (*argument)->info.active) return TOMBAC_OK;
-    return tb_fail(error, TOMBAC_ERROR_BINDING, "%s of kernel '%s' %s", (*argument)->what, state->options->kernel,
-        is_memory(*argument) ? "is removed by a function constant" : "is threadgroup memory, which has no value");
+    return tb_fail(error, TOMBAC_ERROR_BINDING, "%s of kernel '%s' %s", (*argument)->what,
+        state->options->kernel,
+        is_memory(*argument) ? "is removed by a function constant"
+                             : "is threadgroup memory, which has no value");
 }
 
 /* ---- Which value is whose ---- */
 
-static tombac_status take_name(const char *word, const char *equals, char *name, size_t size, tombac_error **error)
+static tombac_status take_name(
+    const char *word, const char *equals, char *name, size_t size, tombac_error **error)
 {
     size_t length = (size_t)(equals - word);
-    if (length >= size) return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "the name in '%.40s...' is too long", word);
+    if (length >= size)
+        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "the name in '%.40s...' is too long", word);
     memcpy(name, word, length);
     name[length] = 0;
     return TOMBAC_OK;
@@ -142,11 +155,14 @@ static tombac_status assign_values(run_state *state, tombac_error **error)
         } else {
             a = at_position(state, position++);
             if (!a) {
-                return tb_fail(error, TOMBAC_ERROR_BINDING, "kernel '%s' takes %zu values by position, so '%s' is too much",
-                    state->options->kernel, position - 1, word);
+                return tb_fail(error, TOMBAC_ERROR_BINDING,
+                    "kernel '%s' takes %zu values by position, so '%s' is too much", state->options->kernel,
+                    position - 1, word);
             }
         }
-        if (a->text) return tb_fail(error, TOMBAC_ERROR_BINDING, "%s is given twice, the second time by '%s'", a->what, word);
+        if (a->text)
+            return tb_fail(
+                error, TOMBAC_ERROR_BINDING, "%s is given twice, the second time by '%s'", a->what, word);
         a->text = equals ? equals + 1 : word;
     }
     return TOMBAC_OK;
@@ -158,13 +174,15 @@ static tombac_status assign_threadgroup(run_state *state, tombac_error **error)
     for (size_t i = 0; i < words->count; i++) {
         const char *word = words->items[i], *equals = tool_assignment(word);
         char name[256];
-        if (!equals) return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "--threadgroup takes INDEX=BYTES, not '%s'", word);
+        if (!equals)
+            return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "--threadgroup takes INDEX=BYTES, not '%s'", word);
         tombac_status status = take_name(word, equals, name, sizeof name, error);
         if (status != TOMBAC_OK) return status;
         run_argument *a = look_up(state, name, true);
         if (!a) return unknown_argument(state, name, error);
         if (is_memory(a))
-            return tb_fail(error, TOMBAC_ERROR_BINDING, "%s is no threadgroup memory, so --threadgroup cannot size it", a->what);
+            return tb_fail(error, TOMBAC_ERROR_BINDING,
+                "%s is no threadgroup memory, so --threadgroup cannot size it", a->what);
         status = tool_size_parse("--threadgroup", equals + 1, UINT32_MAX, &a->threadgroup_size, error);
         if (status != TOMBAC_OK) return status;
         a->bound = true;
@@ -177,12 +195,17 @@ static tombac_status missing(const run_argument *a, tombac_error **error)
     tb_text text = {0};
     const char *name = a->info.name;
     describe(a, &text);
-    if (!is_memory(a)) tb_text_printf(&text, ") has no size; give it, as in --threadgroup %u=1024", a->info.index);
-    else if (a->members && a->info.reference) tb_text_printf(&text, ") has no value; give it, as in '%s={...}'", name);
-    else if (a->info.reference) tb_text_printf(&text, ") has no value; give it, as in %s=1", name);
-    else if (a->members) tb_text_printf(&text, ") has no value; give it, as in '%s={{...}, ...}' or %s=u8[1024]", name, name);
-    else tb_text_printf(&text, ") has no value; give it, as in %s=%s[1000] or %s=@file.npy", name,
-             a->type == TOMBAC_TYPE_OTHER ? "u8" : tool_type_name(a->type), name);
+    if (!is_memory(a))
+        tb_text_printf(&text, ") has no size; give it, as in --threadgroup %u=1024", a->info.index);
+    else if (a->members && a->info.reference)
+        tb_text_printf(&text, ") has no value; give it, as in '%s={...}'", name);
+    else if (a->info.reference)
+        tb_text_printf(&text, ") has no value; give it, as in %s=1", name);
+    else if (a->members)
+        tb_text_printf(&text, ") has no value; give it, as in '%s={{...}, ...}' or %s=u8[1024]", name, name);
+    else
+        tb_text_printf(&text, ") has no value; give it, as in %s=%s[1000] or %s=@file.npy", name,
+            a->type == TOMBAC_TYPE_OTHER ? "u8" : tool_type_name(a->type), name);
     tombac_status status = tb_fail(error, TOMBAC_ERROR_BINDING, "%s (%s", a->what, tb_text_string(&text));
     tb_text_free(&text);
     return status;
@@ -206,7 +229,8 @@ static tombac_status wrong_type(const run_argument *a, const char *hint, tombac_
 static tombac_status check_type(run_argument *a, tombac_error **error)
 {
     const tool_array *v = &a->array;
-    bool bytes = (a->type == TOMBAC_TYPE_I8 || a->type == TOMBAC_TYPE_U8) && a->vector_length == 1 && !a->info.reference;
+    bool bytes = (a->type == TOMBAC_TYPE_I8 || a->type == TOMBAC_TYPE_U8) && a->vector_length == 1 &&
+                 !a->info.reference;
     a->stride = tool_type_size(v->type) * v->vector_length;
     if (a->type == TOMBAC_TYPE_OTHER || (bytes && v->type != a->type)) return TOMBAC_OK;
     if (v->type != a->type) return wrong_type(a, "", error);
@@ -217,7 +241,8 @@ static tombac_status check_type(run_argument *a, tombac_error **error)
     if (v->vector_length > 1 && a->vector_length > 1) return wrong_type(a, "", error);
     bool padded = a->vector_length == 3 && !a->info.packed;
     if (padded && !(v->dimension_count && v->shape[v->dimension_count - 1] == 4)) {
-        return wrong_type(a, ": its vectors take the room of four; write the type with x3, as in f32x3[100]", error);
+        return wrong_type(
+            a, ": its vectors take the room of four; write the type with x3, as in f32x3[100]", error);
     }
     return TOMBAC_OK;
 }
@@ -228,16 +253,21 @@ static tombac_status check_size(const run_argument *a, tombac_error **error)
     if (size >= least || (size == 0 && !a->info.reference)) return TOMBAC_OK;
     tb_text wanted = {0};
     describe(a, &wanted);
-    tombac_status status = tb_fail(error, TOMBAC_ERROR_BINDING, "%s (%s) takes at least %zu bytes; the value has %zu", a->what,
-        tb_text_string(&wanted), least, size);
+    tombac_status status = tb_fail(error, TOMBAC_ERROR_BINDING,
+        "%s (%s) takes at least %zu bytes; the value has %zu", a->what, tb_text_string(&wanted), least, size);
     tb_text_free(&wanted);
     return status;
 }
 
 static tombac_status bind_value(run_state *state, run_argument *a, tombac_error **error)
 {
-    tool_slot slot = {.what = a->what, .type_name = a->info.type_name, .type = a->type, .vector_length = a->vector_length,
-        .packed = a->info.packed, .element_size = a->info.element_size, .members = a->members};
+    tool_slot slot = {.what = a->what,
+        .type_name = a->info.type_name,
+        .type = a->type,
+        .vector_length = a->vector_length,
+        .packed = a->info.packed,
+        .element_size = a->info.element_size,
+        .members = a->members};
     tombac_status status = tool_value_parse(&slot, a->text, &a->array, error);
     if (status == TOMBAC_OK) status = check_type(a, error);
     if (status != TOMBAC_OK) return status;
@@ -246,10 +276,14 @@ static tombac_status bind_value(run_state *state, run_argument *a, tombac_error 
     status = check_size(a, error);
     if (status != TOMBAC_OK) return status;
     a->bound = true;
-    if (a->info.kind == TOMBAC_ARGUMENT_CONSTANT && a->info.reference && a->initial.size <= 4096)
+    free(a->array.data); /* type and shape are all that is needed from here on */
+    a->array.data = NULL;
+    if (a->info.kind == TOMBAC_ARGUMENT_CONSTANT && a->info.reference && a->initial.size <= SET_BYTES_LIMIT)
         return tombac_launch_set_bytes(state->launch, a->info.index, a->initial.data, a->initial.size, error);
-    status = tombac_buffer_create(state->device, a->initial.size, a->initial.size ? a->initial.data : NULL, &a->buffer, error);
+    status = tombac_buffer_create(
+        state->device, a->initial.size, a->initial.size ? a->initial.data : NULL, &a->buffer, error);
     if (status != TOMBAC_OK) return status;
+    if (state->options->repeats < 2) tb_text_free(&a->initial); /* nothing will be restored */
     return tombac_launch_set_buffer(state->launch, a->info.index, a->buffer, 0, error);
 }
 
@@ -265,8 +299,11 @@ tombac_status run_bind(run_state *state, tombac_error **error)
     for (size_t i = 0; i < state->argument_count && status == TOMBAC_OK; i++) {
         run_argument *a = &state->arguments[i];
         if (!a->info.active) continue;
-        if (is_memory(a)) status = bind_value(state, a, error);
-        else status = tombac_launch_set_threadgroup_memory(state->launch, a->info.index, a->threadgroup_size, error);
+        if (is_memory(a))
+            status = bind_value(state, a, error);
+        else
+            status = tombac_launch_set_threadgroup_memory(
+                state->launch, a->info.index, a->threadgroup_size, error);
     }
     return status;
 }

@@ -44,17 +44,28 @@ static const char help[] =
     "3 the source does not compile.\n";
 
 enum {
-    OPTION_GRID = TOOL_OPTION_OWN, OPTION_GROUPS, OPTION_GROUP, OPTION_THREADGROUP, OPTION_DEVICE, OPTION_SET,
-    OPTION_NO_CACHE, OPTION_PRINT, OPTION_SAVE, OPTION_EXPECT, OPTION_TOLERANCE, OPTION_TIME, OPTION_JSON
+    OPTION_GRID = TOOL_OPTION_OWN,
+    OPTION_GROUPS,
+    OPTION_GROUP,
+    OPTION_THREADGROUP,
+    OPTION_DEVICE,
+    OPTION_SET,
+    OPTION_NO_CACHE,
+    OPTION_PRINT,
+    OPTION_SAVE,
+    OPTION_EXPECT,
+    OPTION_TOLERANCE,
+    OPTION_TIME,
+    OPTION_JSON
 };
 static const struct option known[] = {{"grid", required_argument, NULL, OPTION_GRID},
     {"groups", required_argument, NULL, OPTION_GROUPS}, {"group", required_argument, NULL, OPTION_GROUP},
-    {"threadgroup", required_argument, NULL, OPTION_THREADGROUP}, {"device", required_argument, NULL, OPTION_DEVICE},
-    {"set", required_argument, NULL, OPTION_SET}, {"no-cache", no_argument, NULL, OPTION_NO_CACHE},
-    {"print", required_argument, NULL, OPTION_PRINT}, {"save", required_argument, NULL, OPTION_SAVE},
-    {"expect", required_argument, NULL, OPTION_EXPECT}, {"tol", required_argument, NULL, OPTION_TOLERANCE},
-    {"time", optional_argument, NULL, OPTION_TIME}, {"json", no_argument, NULL, OPTION_JSON}, TOOL_COMPILE_LONG,
-    {NULL, 0, NULL, 0}};
+    {"threadgroup", required_argument, NULL, OPTION_THREADGROUP},
+    {"device", required_argument, NULL, OPTION_DEVICE}, {"set", required_argument, NULL, OPTION_SET},
+    {"no-cache", no_argument, NULL, OPTION_NO_CACHE}, {"print", required_argument, NULL, OPTION_PRINT},
+    {"save", required_argument, NULL, OPTION_SAVE}, {"expect", required_argument, NULL, OPTION_EXPECT},
+    {"tol", required_argument, NULL, OPTION_TOLERANCE}, {"time", optional_argument, NULL, OPTION_TIME},
+    {"json", no_argument, NULL, OPTION_JSON}, TOOL_COMPILE_LONG, {NULL, 0, NULL, 0}};
 
 static tombac_status read_tolerance(const char *text, double *tolerance, tombac_error **error)
 {
@@ -68,8 +79,8 @@ static tombac_status read_tolerance(const char *text, double *tolerance, tombac_
 static tombac_status read_repeats(int count, char **arguments, run_options *options, tombac_error **error)
 {
     const char *text = optarg;
-    if (!text && optind < count && *arguments[optind]
-        && strspn(arguments[optind], "0123456789") == strlen(arguments[optind])) {
+    if (!text && optind < count && *arguments[optind] &&
+        strspn(arguments[optind], "0123456789") == strlen(arguments[optind])) {
         text = arguments[optind++];
     }
     options->repeats = 10;
@@ -79,12 +90,19 @@ static tombac_status read_repeats(int count, char **arguments, run_options *opti
     return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "--time takes a number of runs from 1 on, not '%s'", text);
 }
 
-static tombac_status read_option(int code, int count, char **arguments, run_options *options, tombac_error **error)
+static tombac_status read_option(
+    int code, int count, char **arguments, run_options *options, tombac_error **error)
 {
     switch (code) {
-    case OPTION_GRID: options->has_grid = true; return tool_size3_parse("--grid", optarg, &options->grid, error);
-    case OPTION_GROUPS: options->has_groups = true; return tool_size3_parse("--groups", optarg, &options->grid, error);
-    case OPTION_GROUP: options->has_group = true; return tool_size3_parse("--group", optarg, &options->group, error);
+    case OPTION_GRID:
+        options->has_grid = true;
+        return tool_size3_parse("--grid", optarg, &options->grid, error);
+    case OPTION_GROUPS:
+        options->has_groups = true;
+        return tool_size3_parse("--groups", optarg, &options->grid, error);
+    case OPTION_GROUP:
+        options->has_group = true;
+        return tool_size3_parse("--group", optarg, &options->group, error);
     case OPTION_THREADGROUP: return tool_words_add(&options->threadgroup, optarg, error);
     case OPTION_DEVICE: options->device = optarg; return TOMBAC_OK;
     case OPTION_SET: return tool_words_add(&options->constants, optarg, error);
@@ -102,10 +120,11 @@ static tombac_status read_option(int code, int count, char **arguments, run_opti
 static tombac_status validate(const run_options *options, tombac_error **error)
 {
     if (!options->file)
-        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "which file? Usage: tombac run FILE KERNEL [NAME=VALUE...] --grid X");
+        return tb_fail(error, TOMBAC_ERROR_ARGUMENT,
+            "which file? Usage: tombac run FILE KERNEL [NAME=VALUE...] --grid X");
     if (!options->kernel) {
-        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "which kernel of '%s'? 'tombac check --list %s' lists them",
-            options->file, options->file);
+        return tb_fail(error, TOMBAC_ERROR_ARGUMENT,
+            "which kernel of '%s'? 'tombac check --list %s' lists them", options->file, options->file);
     }
     if (options->has_grid && options->has_groups) {
         return tb_fail(error, TOMBAC_ERROR_ARGUMENT,
@@ -142,8 +161,8 @@ tombac_status run_options_read(int count, char **arguments, run_options *options
 
 void run_options_free(run_options *options)
 {
-    tool_words *lists[] = {&options->values, &options->constants, &options->threadgroup, &options->prints, &options->saves,
-        &options->expects};
+    tool_words *lists[] = {&options->values, &options->constants, &options->threadgroup, &options->prints,
+        &options->saves, &options->expects};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) tool_words_free(lists[i]);
     tool_compile_free(&options->compile);
 }

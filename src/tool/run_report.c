@@ -27,7 +27,8 @@ static tombac_status split(const run_state *state, const char *option, const cha
     *rest = at ? at + 1 : NULL;
     tombac_status status = run_find_argument(state, name, argument, error);
     if (status == TOMBAC_OK && !(*argument)->buffer)
-        status = tb_fail(error, TOMBAC_ERROR_BINDING, "%s: %s is a constant, which no kernel changes", option, (*argument)->what);
+        status = tb_fail(error, TOMBAC_ERROR_BINDING, "%s: %s is a constant, which no kernel changes", option,
+            (*argument)->what);
     return status;
 }
 
@@ -52,17 +53,23 @@ static tombac_status read_expectation(
     const char *source;
     tombac_status status = split(state, "--expect", word, '=', &a, &source, error);
     if (status != TOMBAC_OK) return status;
-    tool_slot slot = {.what = a->what, .type_name = tool_type_name(a->array.type), .type = a->array.type,
-        .vector_length = a->array.vector_length};
+    tool_slot slot = {.what = a->what,
+        .type_name = tool_type_name(a->array.type),
+        .type = a->array.type,
+        .vector_length = a->array.vector_length,
+        .element_size = a->info.element_size,
+        .members = a->array.type == TOMBAC_TYPE_U8 ? a->members : NULL};
     expectation->argument = a;
     expectation->source = source;
-    if (tool_value_is_expression(source)) status = tool_value_parse(&slot, source, &expectation->array, error);
-    else status = tool_value_read(&slot, source, &expectation->array, error);
+    if (tool_value_is_expression(source))
+        status = tool_value_parse(&slot, source, &expectation->array, error);
+    else
+        status = tool_value_read(&slot, source, &expectation->array, error);
     if (status != TOMBAC_OK) return status;
     const tool_array *want = &expectation->array;
     if (tool_type_is_float(want->type) != tool_type_is_float(a->array.type)) {
-        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "%s holds %s; '%s' holds %s", a->what, tool_type_name(a->array.type),
-            source, tool_type_name(want->type));
+        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "%s holds %s; '%s' holds %s", a->what,
+            tool_type_name(a->array.type), source, tool_type_name(want->type));
     }
     if (tool_array_scalar_count(want) != tool_array_scalar_count(&a->array)) {
         return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "%s has %zu numbers; '%s' has %zu", a->what,
@@ -97,8 +104,8 @@ tombac_status run_prepare_report(run_state *state, tombac_error **error)
 /* What a buffer holds now, in the type and shape of its value. */
 static tombac_status take_result(const run_argument *a, tool_array *array, tombac_error **error)
 {
-    return tool_array_from_layout(tombac_buffer_contents(a->buffer), tombac_buffer_size(a->buffer), a->stride, &a->array,
-        array, error);
+    return tool_array_from_layout(
+        tombac_buffer_contents(a->buffer), tombac_buffer_size(a->buffer), a->stride, &a->array, array, error);
 }
 
 static tombac_status show(const run_argument *a, size_t limit, json_t *json, tombac_error **error)
@@ -113,7 +120,8 @@ static tombac_status show(const run_argument *a, size_t limit, json_t *json, tom
         json_object_set_new(object, "index", json_integer(a->info.index));
         json_array_append_new(json, object);
     } else if (structs) {
-        tool_print_structs(stdout, a->info.name, a->info.type_name, a->members, a->info.element_size, &array, limit);
+        tool_print_structs(
+            stdout, a->info.name, a->info.type_name, a->members, a->info.element_size, &array, limit);
     } else {
         tool_print_array(stdout, a->info.name, &array, limit);
     }
@@ -163,7 +171,8 @@ static void print_verdict(const run_expectation *e, const tool_array *found, con
     size_t count = tool_array_scalar_count(found);
     tb_text where = {0};
     if (!d->count) {
-        printf("%s%s is as expected%s: %zu numbers", tool_colour(stdout, TOOL_GREEN), name, tool_colour(stdout, TOOL_PLAIN), count);
+        printf("%s%s is as expected%s: %zu numbers", tool_colour(stdout, TOOL_GREEN), name,
+            tool_colour(stdout, TOOL_PLAIN), count);
         if (d->largest > 0) {
             tool_index_text(found, d->largest_at, &where);
             printf(", largest difference %.3g at %s", d->largest, tb_text_string(&where));
@@ -182,13 +191,15 @@ static void print_verdict(const run_expectation *e, const tool_array *found, con
 
 static json_t *verdict_json(const run_expectation *e, const tool_array *found, const tool_difference *d)
 {
-    json_t *object = json_pack("{s:s, s:s, s:b, s:I, s:I, s:f}", "name", e->argument->info.name, "expected", e->source,
-        "right", d->count == 0, "numbers", (json_int_t)tool_array_scalar_count(found), "different", (json_int_t)d->count,
-        "largest_difference", d->largest > 1e300 ? 1e300 : d->largest);
+    json_t *object = json_pack("{s:s, s:s, s:b, s:I, s:I, s:f}", "name", e->argument->info.name, "expected",
+        e->source, "right", d->count == 0, "numbers", (json_int_t)tool_array_scalar_count(found), "different",
+        (json_int_t)d->count, "largest_difference", d->largest > 1e300 ? 1e300 : d->largest);
     if (object && d->count) {
         json_object_set_new(object, "first", json_integer((json_int_t)d->first));
-        json_object_set_new(object, "found_value", tool_json_scalar(found->type, tool_array_at(found, d->first)));
-        json_object_set_new(object, "expected_value", tool_json_scalar(e->array.type, tool_array_at(&e->array, d->first)));
+        json_object_set_new(
+            object, "found_value", tool_json_scalar(found->type, tool_array_at(found, d->first)));
+        json_object_set_new(
+            object, "expected_value", tool_json_scalar(e->array.type, tool_array_at(&e->array, d->first)));
     }
     return object;
 }
@@ -203,8 +214,10 @@ static tombac_status compare_all(const run_state *state, json_t *json, bool *mis
         if (status != TOMBAC_OK) return status;
         tool_compare(&found, &e->array, state->options->tolerance, &difference);
         if (difference.count) *missed = true;
-        if (json) json_array_append_new(json, verdict_json(e, &found, &difference));
-        else print_verdict(e, &found, &difference);
+        if (json)
+            json_array_append_new(json, verdict_json(e, &found, &difference));
+        else
+            print_verdict(e, &found, &difference);
         tool_array_free(&found);
     }
     return TOMBAC_OK;
@@ -229,9 +242,12 @@ static void summarise(run_state *state, double *minimum, double *median)
 
 static void print_size(tombac_size3 size)
 {
-    if (size.z > 1) printf("%u x %u x %u", size.x, size.y, size.z);
-    else if (size.y > 1) printf("%u x %u", size.x, size.y);
-    else printf("%u", size.x);
+    if (size.z > 1)
+        printf("%u x %u x %u", size.x, size.y, size.z);
+    else if (size.y > 1)
+        printf("%u x %u", size.x, size.y);
+    else
+        printf("%u", size.x);
 }
 
 static tombac_status report_text(run_state *state, bool *missed, tombac_error **error)
@@ -248,7 +264,8 @@ static tombac_status report_text(run_state *state, bool *missed, tombac_error **
     if (status != TOMBAC_OK || !options->repeats) return status;
     double minimum, median;
     summarise(state, &minimum, &median);
-    printf("time: minimum %.6g ms, median %.6g ms of %zu runs\n", 1e3 * minimum, 1e3 * median, state->run_count);
+    printf(
+        "time: minimum %.6g ms, median %.6g ms of %zu runs\n", 1e3 * minimum, 1e3 * median, state->run_count);
     return TOMBAC_OK;
 }
 
@@ -264,16 +281,20 @@ static tombac_status report_json(run_state *state, bool *missed, tombac_error **
         json_decref(verdicts);
         return status;
     }
-    json_t *root = json_pack("{s:s, s:s, s:[I,I,I], s:[I,I,I], s:s, s:o, s:o}", "kernel", options->kernel, "device",
-        tombac_device_name(state->device), options->has_grid ? "threads" : "threadgroups", (json_int_t)grid.x,
-        (json_int_t)grid.y, (json_int_t)grid.z, "threads_per_threadgroup", (json_int_t)group.x, (json_int_t)group.y,
-        (json_int_t)group.z, "log", tombac_launch_log(state->launch), "buffers", buffers, "expectations", verdicts);
-    if (!root) return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "the kernel's log or name is not UTF-8, so JSON cannot hold it");
+    json_t *root = json_pack("{s:s, s:s, s:[I,I,I], s:[I,I,I], s:s, s:o, s:o}", "kernel", options->kernel,
+        "device", tombac_device_name(state->device), options->has_grid ? "threads" : "threadgroups",
+        (json_int_t)grid.x, (json_int_t)grid.y, (json_int_t)grid.z, "threads_per_threadgroup",
+        (json_int_t)group.x, (json_int_t)group.y, (json_int_t)group.z, "log",
+        tombac_launch_log(state->launch), "buffers", buffers, "expectations", verdicts);
+    if (!root)
+        return tb_fail(
+            error, TOMBAC_ERROR_ARGUMENT, "the kernel's log or name is not UTF-8, so JSON cannot hold it");
     if (options->repeats) {
         double minimum, median;
         summarise(state, &minimum, &median);
-        json_object_set_new(root, "seconds", json_pack("{s:f, s:f, s:I}", "minimum", minimum, "median", median, "runs",
-            (json_int_t)state->run_count));
+        json_object_set_new(root, "seconds",
+            json_pack("{s:f, s:f, s:I}", "minimum", minimum, "median", median, "runs",
+                (json_int_t)state->run_count));
     }
     json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
     putchar('\n');

@@ -1,5 +1,5 @@
-/* Scalars; see scalar.h. Half goes through the compiler's _Float16; brain floats are rounded here: to float by
- * round-to-odd first, so that the second rounding, to the upper 16 bits, is the only one that counts. */
+/* Scalars; see scalar.h. Half goes through the compiler's _Float16; brain floats are rounded here: to float
+ * by round-to-odd first, so that the second rounding, to the upper 16 bits, is the only one that counts. */
 #include "tool/scalar.h"
 
 #include <math.h>
@@ -47,22 +47,38 @@ tombac_type tool_type_from_name(const char *name, size_t length)
     return TOMBAC_TYPE_OTHER;
 }
 
-const char *tool_type_name(tombac_type type) { return info_of(type)->name; }
+const char *tool_type_name(tombac_type type)
+{
+    return info_of(type)->name;
+}
 
-size_t tool_type_size(tombac_type type) { return info_of(type)->size; }
+size_t tool_type_size(tombac_type type)
+{
+    return info_of(type)->size;
+}
 
-bool tool_type_is_float(tombac_type type) { return info_of(type)->class == CLASS_FLOAT; }
+bool tool_type_is_float(tombac_type type)
+{
+    return info_of(type)->class == CLASS_FLOAT;
+}
 
-unsigned tool_type_significand(tombac_type type) { return info_of(type)->significand; }
+unsigned tool_type_significand(tombac_type type)
+{
+    return info_of(type)->significand;
+}
 
 /* ---- Numbers ---- */
 
 tool_number tool_number_from_int(int64_t value)
 {
-    return (tool_number){.negative = value < 0, .magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value};
+    return (tool_number){
+        .negative = value < 0, .magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value};
 }
 
-tool_number tool_number_from_real(double value) { return (tool_number){.is_float = true, .real = value}; }
+tool_number tool_number_from_real(double value)
+{
+    return (tool_number){.is_float = true, .real = value};
+}
 
 double tool_number_real(tool_number number)
 {
@@ -167,8 +183,10 @@ bool tool_scalar_store(tombac_type type, tool_number number, void *bytes)
     }
     if (!to_integer(&number)) return false;
     uint64_t limit = info->class == CLASS_BOOL ? 1 : UINT64_MAX >> (64 - 8 * info->size);
-    if (info->class == CLASS_SIGNED) limit = (limit >> 1) + (number.negative ? 1 : 0);
-    else if (number.negative && number.magnitude) return false;
+    if (info->class == CLASS_SIGNED)
+        limit = (limit >> 1) + (number.negative ? 1 : 0);
+    else if (number.negative && number.magnitude)
+        return false;
     if (number.magnitude > limit) return false;
     uint64_t raw = number.negative ? 0 - number.magnitude : number.magnitude;
     memcpy(bytes, &raw, info->size);
@@ -187,10 +205,11 @@ static bool parse_integer(const char *text, tool_number *number)
     if (!*digits) return false;
     for (; *digits; digits++) {
         unsigned digit = *digits >= '0' && *digits <= '9' ? (unsigned)(*digits - '0')
-            : (*digits | 32) >= 'a' && (*digits | 32) <= 'f'  ? (unsigned)((*digits | 32) - 'a' + 10)
-                                                              : 99;
-        if (digit >= base || __builtin_mul_overflow(value, (uint64_t)base, &value)
-            || __builtin_add_overflow(value, (uint64_t)digit, &value)) {
+                         : (*digits | 32) >= 'a' && (*digits | 32) <= 'f'
+                             ? (unsigned)((*digits | 32) - 'a' + 10)
+                             : 99;
+        if (digit >= base || __builtin_mul_overflow(value, (uint64_t)base, &value) ||
+            __builtin_add_overflow(value, (uint64_t)digit, &value)) {
             return false;
         }
     }
@@ -247,7 +266,8 @@ char *tool_scalar_format(tombac_type type, const void *bytes, char *text)
     } else if (number.is_float) {
         format_float(type, number.real, text);
     } else {
-        snprintf(text, TOOL_SCALAR_TEXT, "%s%llu", number.negative ? "-" : "", (unsigned long long)number.magnitude);
+        snprintf(text, TOOL_SCALAR_TEXT, "%s%llu", number.negative ? "-" : "",
+            (unsigned long long)number.magnitude);
     }
     return text;
 }

@@ -15,9 +15,9 @@
 
 typedef struct tool_number {
     bool is_float;
-    bool negative;      /* integers: sign and magnitude */
+    bool negative; /* integers: sign and magnitude */
     uint64_t magnitude;
-    double real;        /* floats */
+    double real; /* floats */
 } tool_number;
 
 enum { TOOL_SCALAR_TEXT = 40 };
@@ -35,7 +35,8 @@ tool_number tool_number_from_real(double value);
 double tool_number_real(tool_number number);
 
 tool_number tool_scalar_load(tombac_type type, const void *bytes);
-/* Floats round to nearest, ties to even. An integer or bool that cannot hold the number exactly is refused: false. */
+/* Floats round to nearest, ties to even. An integer or bool that cannot hold the number exactly is refused:
+ * false. */
 bool tool_scalar_store(tombac_type type, tool_number number, void *bytes);
 /* A whole number of text: decimal or 0x integers, floats, inf, nan, true, false. */
 bool tool_number_parse(const char *text, size_t length, tool_number *number);

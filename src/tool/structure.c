@@ -60,10 +60,11 @@ static tombac_status wrong(parser *p, const member *m, const char *expected)
 {
     char found = tool_cursor_peek(p->cursor);
     if (!found) {
-        return tb_fail(p->error, TOMBAC_ERROR_ARGUMENT, "%s: the value ends where %s was expected", p->what, expected);
+        return tb_fail(
+            p->error, TOMBAC_ERROR_ARGUMENT, "%s: the value ends where %s was expected", p->what, expected);
     }
-    return tb_fail(p->error, TOMBAC_ERROR_ARGUMENT, "%s: %s%s%s expected at '%.20s'", p->what, m ? m->name : "",
-        m ? ": " : "", expected, p->cursor->at);
+    return tb_fail(p->error, TOMBAC_ERROR_ARGUMENT, "%s: %s%s%s expected at '%.20s'", p->what,
+        m ? m->name : "", m ? ": " : "", expected, p->cursor->at);
 }
 
 static tombac_status parse_scalar(parser *p, const member *m, unsigned char *bytes)
@@ -73,21 +74,23 @@ static tombac_status parse_scalar(parser *p, const member *m, unsigned char *byt
     size_t length = tool_cursor_number(p->cursor, &word);
     if (!length) return wrong(p, m, "a number");
     if (!tool_number_parse(word, length, &number) || !tool_scalar_store(m->type, number, bytes)) {
-        return tb_fail(p->error, TOMBAC_ERROR_ARGUMENT, "%s: member '%s' is a %s, which cannot be '%.*s'", p->what, m->name,
-            m->type_name, (int)length, word);
+        return tb_fail(p->error, TOMBAC_ERROR_ARGUMENT, "%s: member '%s' is a %s, which cannot be '%.*s'",
+            p->what, m->name, m->type_name, (int)length, word);
     }
     return TOMBAC_OK;
 }
 
-static tombac_status parse_struct(parser *p, const json_t *members, unsigned char *bytes, size_t size, unsigned depth);
+static tombac_status parse_struct(
+    parser *p, const json_t *members, unsigned char *bytes, size_t size, unsigned depth);
 
 /* One element of a member: a scalar, a vector in braces, or a struct. */
 static tombac_status parse_element(parser *p, const member *m, unsigned char *bytes, unsigned depth)
 {
     if (m->members) return parse_struct(p, m->members, bytes, m->stride, depth + 1);
     if (m->type == TOMBAC_TYPE_OTHER) {
-        return tb_fail(p->error, TOMBAC_ERROR_ARGUMENT, "%s: member '%s' is a %s, which has no notation; give the struct as bytes",
-            p->what, m->name, m->type_name);
+        return tb_fail(p->error, TOMBAC_ERROR_ARGUMENT,
+            "%s: member '%s' is a %s, which has no notation; give the struct as bytes", p->what, m->name,
+            m->type_name);
     }
     if (m->vector_length == 1) return parse_scalar(p, m, bytes);
     if (!tool_cursor_take(p->cursor, '{')) return wrong(p, m, "'{' of a vector");
@@ -106,8 +109,8 @@ static tombac_status parse_member(parser *p, const member *m, unsigned char *byt
     for (size_t i = 0; !tool_cursor_take(p->cursor, '}'); i++) {
         if (i && !tool_cursor_take(p->cursor, ',')) return wrong(p, m, "',' or '}'");
         if (i == m->count) {
-            return tb_fail(p->error, TOMBAC_ERROR_ARGUMENT, "%s: member '%s' has %zu elements and more are given", p->what,
-                m->name, m->count);
+            return tb_fail(p->error, TOMBAC_ERROR_ARGUMENT,
+                "%s: member '%s' has %zu elements and more are given", p->what, m->name, m->count);
         }
         tombac_status status = parse_element(p, m, bytes + i * m->stride, depth);
         if (status != TOMBAC_OK) return status;
@@ -125,16 +128,18 @@ static tombac_status unknown_member(parser *p, const json_t *members, const char
     tool_suggest_append(&suggestion, &text);
     if (!suggestion.best) {
         tb_text_puts(&text, "; it has");
-        json_array_foreach(members, i, json) tb_text_printf(&text, "%s %s", i ? "," : "", string_of(json, "name"));
+        json_array_foreach(members, i, json)
+            tb_text_printf(&text, "%s %s", i ? "," : "", string_of(json, "name"));
     }
-    tombac_status status = tb_fail(p->error, TOMBAC_ERROR_NOT_FOUND, "%s: the struct has no member '%s'%s", p->what, name,
-        tb_text_string(&text));
+    tombac_status status = tb_fail(p->error, TOMBAC_ERROR_NOT_FOUND, "%s: the struct has no member '%s'%s",
+        p->what, name, tb_text_string(&text));
     tb_text_free(&text);
     return status;
 }
 
 /* `name: value` */
-static tombac_status parse_field(parser *p, const json_t *members, unsigned char *bytes, size_t size, unsigned depth)
+static tombac_status parse_field(
+    parser *p, const json_t *members, unsigned char *bytes, size_t size, unsigned depth)
 {
     const char *word;
     char name[128];
@@ -144,21 +149,24 @@ static tombac_status parse_field(parser *p, const json_t *members, unsigned char
     name[length] = 0;
     if (!tool_cursor_take(p->cursor, ':')) return wrong(p, NULL, "':' behind a member's name");
     const json_t *json;
-    json_array_foreach(members, i, json) {
+    json_array_foreach(members, i, json)
+    {
         member m;
         if (strcmp(string_of(json, "name"), name) != 0) continue;
         if (!member_read(json, size, &m)) {
-            return tb_fail(p->error, TOMBAC_ERROR_ARTIFACT, "%s: the kernel's reflection of member '%s' is inconsistent",
-                p->what, name);
+            return tb_fail(p->error, TOMBAC_ERROR_ARTIFACT,
+                "%s: the kernel's reflection of member '%s' is inconsistent", p->what, name);
         }
         return parse_member(p, &m, bytes + m.offset, depth);
     }
     return unknown_member(p, members, name);
 }
 
-static tombac_status parse_struct(parser *p, const json_t *members, unsigned char *bytes, size_t size, unsigned depth)
+static tombac_status parse_struct(
+    parser *p, const json_t *members, unsigned char *bytes, size_t size, unsigned depth)
 {
-    if (depth > DEEPEST) return tb_fail(p->error, TOMBAC_ERROR_ARGUMENT, "%s: structs are nested too deeply", p->what);
+    if (depth > DEEPEST)
+        return tb_fail(p->error, TOMBAC_ERROR_ARGUMENT, "%s: structs are nested too deeply", p->what);
     if (!tool_cursor_take(p->cursor, '{')) return wrong(p, NULL, "'{' of a struct");
     while (!tool_cursor_take(p->cursor, '}')) {
         tombac_status status = parse_field(p, members, bytes, size, depth);
@@ -169,8 +177,8 @@ static tombac_status parse_struct(parser *p, const json_t *members, unsigned cha
     return TOMBAC_OK;
 }
 
-tombac_status tool_struct_parse(const char *what, const json_t *members, tool_cursor *cursor, unsigned char *bytes,
-    size_t size, tombac_error **error)
+tombac_status tool_struct_parse(const char *what, const json_t *members, tool_cursor *cursor,
+    unsigned char *bytes, size_t size, tombac_error **error)
 {
     parser p = {what, cursor, error};
     return parse_struct(&p, members, bytes, size, 0);
@@ -178,7 +186,8 @@ tombac_status tool_struct_parse(const char *what, const json_t *members, tool_cu
 
 /* ---- The way back ---- */
 
-static void format_struct(const json_t *members, const unsigned char *bytes, size_t size, tb_text *text, unsigned depth);
+static void format_struct(
+    const json_t *members, const unsigned char *bytes, size_t size, tb_text *text, unsigned depth);
 
 static void format_element(const member *m, const unsigned char *bytes, tb_text *text, unsigned depth)
 {
@@ -199,13 +208,15 @@ static void format_element(const member *m, const unsigned char *bytes, tb_text 
     if (m->vector_length > 1) tb_text_putc(text, '}');
 }
 
-static void format_struct(const json_t *members, const unsigned char *bytes, size_t size, tb_text *text, unsigned depth)
+static void format_struct(
+    const json_t *members, const unsigned char *bytes, size_t size, tb_text *text, unsigned depth)
 {
     size_t i;
     const json_t *json;
     if (depth > DEEPEST) return;
     tb_text_putc(text, '{');
-    json_array_foreach(members, i, json) {
+    json_array_foreach(members, i, json)
+    {
         member m;
         if (!member_read(json, size, &m)) continue;
         tb_text_printf(text, "%s%s: ", i ? ", " : "", m.name);

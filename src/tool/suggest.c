@@ -1,4 +1,5 @@
-/* Misspelt names; see suggest.h. Method: Levenshtein distance, one row at a time; near enough is a third of the name. */
+/* Misspelt names; see suggest.h. Method: Levenshtein distance, one row at a time; near enough is a third of
+ * the name. */
 #include "tool/suggest.h"
 
 #include <string.h>

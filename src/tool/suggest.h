@@ -5,8 +5,8 @@
 #include "base/text.h"
 
 typedef struct tool_suggestion {
-    const char *name;  /* what was asked for */
-    const char *best;  /* nearest candidate so far, or NULL; borrowed */
+    const char *name; /* what was asked for */
+    const char *best; /* nearest candidate so far, or NULL; borrowed */
     size_t distance;
 } tool_suggestion;
 

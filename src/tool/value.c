@@ -59,7 +59,8 @@ static tombac_status take_shape(parser *p, tool_array *array)
 {
     tool_cursor_take(&p->cursor, '[');
     do {
-        if (array->dimension_count == TOOL_MAX_DIMENSIONS) return bad_value(p, "the shape has too many dimensions");
+        if (array->dimension_count == TOOL_MAX_DIMENSIONS)
+            return bad_value(p, "the shape has too many dimensions");
         if (!tool_cursor_size(&p->cursor, &array->shape[array->dimension_count])) {
             return bad_value(p, "a size is expected in [...], as in f32[1000] or f32[64x128]");
         }
@@ -74,16 +75,18 @@ static tombac_status store(parser *p, tool_array *array, size_t index, const cha
 {
     tool_number number;
     if (!tool_number_parse(word, length, &number)) {
-        return tb_fail(p->error, TOMBAC_ERROR_ARGUMENT, "%s: '%.*s' is not a number", p->slot->what, (int)length, word);
+        return tb_fail(
+            p->error, TOMBAC_ERROR_ARGUMENT, "%s: '%.*s' is not a number", p->slot->what, (int)length, word);
     }
     if (!tool_scalar_store(array->type, number, array->data + index * tool_type_size(array->type))) {
-        return tb_fail(p->error, TOMBAC_ERROR_ARGUMENT, "%s: %.*s does not fit into %s", p->slot->what, (int)length, word,
-            tool_type_name(array->type));
+        return tb_fail(p->error, TOMBAC_ERROR_ARGUMENT, "%s: %.*s does not fit into %s", p->slot->what,
+            (int)length, word, tool_type_name(array->type));
     }
     return TOMBAC_OK;
 }
 
-/* Walks `{1, {2, 3}}`; counts the numbers, and stores them where `array` is not NULL. Inner braces are for the eye. */
+/* Walks `{1, {2, 3}}`; counts the numbers, and stores them where `array` is not NULL. Inner braces are for
+ * the eye. */
 static tombac_status walk_list(parser *p, tool_array *array, size_t *count)
 {
     size_t depth = 0;
@@ -125,8 +128,8 @@ static tombac_status parse_list(parser *p, tool_array *array, bool has_shape)
     status = tool_array_allocate(array, p->error);
     if (status != TOMBAC_OK) return status;
     if (tool_array_scalar_count(array) != count) {
-        return tb_fail(p->error, TOMBAC_ERROR_ARGUMENT, "%s: the shape has %zu numbers and the list %zu", p->slot->what,
-            tool_array_scalar_count(array), count);
+        return tb_fail(p->error, TOMBAC_ERROR_ARGUMENT, "%s: the shape has %zu numbers and the list %zu",
+            p->slot->what, tool_array_scalar_count(array), count);
     }
     p->cursor = start;
     return walk_list(p, array, &count);
@@ -138,8 +141,8 @@ static tombac_status parse_scalar(parser *p, tool_array *array)
     size_t length = tool_cursor_number(&p->cursor, &word);
     if (!length) return bad_value(p, "this is no value; see 'tombac run --help'");
     if (array->vector_length > 1) {
-        return tb_fail(p->error, TOMBAC_ERROR_ARGUMENT, "%s is a vector; give its %u components as {...}", p->slot->what,
-            array->vector_length);
+        return tb_fail(p->error, TOMBAC_ERROR_ARGUMENT, "%s is a vector; give its %u components as {...}",
+            p->slot->what, array->vector_length);
     }
     tombac_status status = tool_array_allocate(array, p->error);
     return status == TOMBAC_OK ? store(p, array, 0, word, length) : status;
@@ -189,7 +192,8 @@ static void fold_vector(const tool_slot *slot, tool_array *array)
     array->count /= slot->vector_length;
 }
 
-tombac_status tool_value_read(const tool_slot *slot, const char *path, tool_array *array, tombac_error **error)
+tombac_status tool_value_read(
+    const tool_slot *slot, const char *path, tool_array *array, tombac_error **error)
 {
     tombac_status status = tool_npy_read(path, array, error);
     if (status != TOMBAC_OK) return status;
@@ -213,11 +217,12 @@ static tombac_status parse_file(parser *p, tool_array *array, const tool_array *
     if (status != TOMBAC_OK) return status;
     if (!wanted && array->type == TOOL_TYPE_F64) {
         return tb_fail(p->error, TOMBAC_ERROR_ARGUMENT,
-            "'%s' holds 64-bit floats (f8), which Metal does not have; write f32:@%s to convert them", path, path);
+            "'%s' holds 64-bit floats (f8), which Metal does not have; write f32:@%s to convert them", path,
+            path);
     }
     if (wanted && wanted->vector_length > 1 && array->vector_length != wanted->vector_length) {
-        return tb_fail(p->error, TOMBAC_ERROR_ARGUMENT, "%s: the last dimension of '%s' is not %u", p->slot->what, path,
-            wanted->vector_length);
+        return tb_fail(p->error, TOMBAC_ERROR_ARGUMENT, "%s: the last dimension of '%s' is not %u",
+            p->slot->what, path, wanted->vector_length);
     }
     return wanted ? tool_array_convert(array, wanted->type, path, p->error) : TOMBAC_OK;
 }
@@ -236,9 +241,11 @@ static tombac_status parse_structs(parser *p, tool_array *array)
     do {
         size_t at = bytes.size;
         for (size_t i = 0; i < slot->element_size; i++) tb_text_putc(&bytes, 0);
-        if (bytes.bad) status = tb_fail_memory(p->error);
-        else status = tool_struct_parse(slot->what, slot->members, &p->cursor, (unsigned char *)bytes.data + at,
-                 slot->element_size, p->error);
+        if (bytes.bad)
+            status = tb_fail_memory(p->error);
+        else
+            status = tool_struct_parse(slot->what, slot->members, &p->cursor,
+                (unsigned char *)bytes.data + at, slot->element_size, p->error);
     } while (status == TOMBAC_OK && list && tool_cursor_take(&p->cursor, ','));
     if (status == TOMBAC_OK && list && !tool_cursor_take(&p->cursor, '}'))
         status = bad_value(p, "',' or '}' is expected in the list of structs");
@@ -281,23 +288,30 @@ static tombac_status parse_untyped(parser *p, tool_array *array)
     array->type = slot->type;
     array->vector_length = slot->vector_length ? slot->vector_length : 1;
     if (slot->type == TOMBAC_TYPE_OTHER) {
-        return tb_fail(p->error, TOMBAC_ERROR_ARGUMENT, "%s is a %s, so the value needs a type, as in u8[16]", slot->what,
-            slot_type_name(slot));
+        return tb_fail(p->error, TOMBAC_ERROR_ARGUMENT, "%s is a %s, so the value needs a type, as in u8[16]",
+            slot->what, slot_type_name(slot));
     }
     if (first == '[') return parse_typed(p, array);
     return first == '{' ? parse_list(p, array, false) : parse_scalar(p, array);
 }
 
-tombac_status tool_value_parse(const tool_slot *slot, const char *text, tool_array *array, tombac_error **error)
+tombac_status tool_value_parse(
+    const tool_slot *slot, const char *text, tool_array *array, tombac_error **error)
 {
     parser p = {slot, text, {text, text + strlen(text)}, error};
     tool_array made = {.vector_length = 1};
     tombac_status status;
-    if (tool_cursor_take(&p.cursor, '@')) status = parse_file(&p, &made, NULL);
-    else if (take_type(&p.cursor, &made.type, &made.vector_length)) status = parse_typed(&p, &made);
-    else status = parse_untyped(&p, &made);
-    if (status == TOMBAC_OK && !tool_cursor_done(&p.cursor)) status = bad_value(&p, "there is text behind the value");
-    if (status == TOMBAC_OK) *array = made;
-    else tool_array_free(&made);
+    if (tool_cursor_take(&p.cursor, '@'))
+        status = parse_file(&p, &made, NULL);
+    else if (take_type(&p.cursor, &made.type, &made.vector_length))
+        status = parse_typed(&p, &made);
+    else
+        status = parse_untyped(&p, &made);
+    if (status == TOMBAC_OK && !tool_cursor_done(&p.cursor))
+        status = bad_value(&p, "there is text behind the value");
+    if (status == TOMBAC_OK)
+        *array = made;
+    else
+        tool_array_free(&made);
     return status;
 }

@@ -41,15 +41,17 @@ static void test_types(void **state)
     static const struct {
         const char *code;
         tombac_type type;
-    } types[] = {{"|b1", TOMBAC_TYPE_BOOL}, {"|i1", TOMBAC_TYPE_I8}, {"|u1", TOMBAC_TYPE_U8}, {"<i2", TOMBAC_TYPE_I16},
-        {"<u2", TOMBAC_TYPE_U16}, {"<i4", TOMBAC_TYPE_I32}, {"<u4", TOMBAC_TYPE_U32}, {"<i8", TOMBAC_TYPE_I64},
-        {"<u8", TOMBAC_TYPE_U64}, {"<f2", TOMBAC_TYPE_F16}, {"<f4", TOMBAC_TYPE_F32}, {"<f8", TOOL_TYPE_F64}};
+    } types[] = {{"|b1", TOMBAC_TYPE_BOOL}, {"|i1", TOMBAC_TYPE_I8}, {"|u1", TOMBAC_TYPE_U8},
+        {"<i2", TOMBAC_TYPE_I16}, {"<u2", TOMBAC_TYPE_U16}, {"<i4", TOMBAC_TYPE_I32},
+        {"<u4", TOMBAC_TYPE_U32}, {"<i8", TOMBAC_TYPE_I64}, {"<u8", TOMBAC_TYPE_U64},
+        {"<f2", TOMBAC_TYPE_F16}, {"<f4", TOMBAC_TYPE_F32}, {"<f8", TOOL_TYPE_F64}};
     static const unsigned char data[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         char header[128];
         tool_array array;
         size_t size = 2 * tool_type_size(types[i].type);
-        snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': (2,), }\n", types[i].code);
+        snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': (2,), }\n",
+            types[i].code);
         tb_text bytes = file(1, header, data, size);
         assert_int_equal(tool_npy_parse("x", bytes.data, bytes.size, &array, NULL), TOMBAC_OK);
         assert_int_equal(array.type, types[i].type);
@@ -65,7 +67,8 @@ static void test_big_endian_and_versions(void **state)
     static const unsigned char data[8] = {0x3f, 0x80, 0, 0, 0xc0, 0, 0, 0}; /* 1.0, -2.0 */
     for (unsigned major = 1; major <= 3; major++) {
         tool_array array;
-        tb_text bytes = file(major, "{\"shape\":(2,1),'fortran_order':False,'descr':'>f4'}", data, sizeof data);
+        tb_text bytes =
+            file(major, "{\"shape\":(2,1),'fortran_order':False,'descr':'>f4'}", data, sizeof data);
         assert_int_equal(tool_npy_parse("x", bytes.data, bytes.size, &array, NULL), TOMBAC_OK);
         float values[2];
         memcpy(values, array.data, sizeof values);
@@ -86,14 +89,18 @@ static void test_refusals(void **state)
     expect_failure(1, "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,)}", 8, "structured");
     expect_failure(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (3,)}", 8, "cut short");
     expect_failure(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (1,)}", 8, "4 bytes behind");
-    expect_failure(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296)}", 8, "cut short");
-    expect_failure(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}", 8, "no size");
+    expect_failure(
+        1, "{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296)}", 8, "cut short");
+    expect_failure(
+        1, "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}", 8, "no size");
     expect_failure(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (-2,)}", 8, "no size");
     expect_failure(1, "{'descr': '<f4', 'fortran_order': False}", 8, "lacks");
-    expect_failure(1, "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': ()}", 4, "given twice");
+    expect_failure(
+        1, "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': ()}", 4, "given twice");
     expect_failure(1, "{'descr': '<f4', 'fortran_order': 1, 'shape': ()}", 4, "neither True nor False");
     expect_failure(1, "['descr']", 4, "no dictionary");
-    expect_failure(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (), } x", 4, "behind the dictionary");
+    expect_failure(
+        1, "{'descr': '<f4', 'fortran_order': False, 'shape': (), } x", 4, "behind the dictionary");
 }
 
 /* Every prefix of a good file is refused, and so is no file at all. */
@@ -104,7 +111,8 @@ static void test_truncation(void **state)
     for (size_t size = 0; size < bytes.size; size++) {
         tool_array array;
         tombac_error *error = NULL;
-        unsigned char *copy = malloc(size ? size : 1); /* exact, so that a sanitizer sees every read too far */
+        unsigned char *copy =
+            malloc(size ? size : 1); /* exact, so that a sanitizer sees every read too far */
         assert_non_null(copy);
         memcpy(copy, bytes.data, size);
         assert_int_equal(tool_npy_parse("x", copy, size, &array, &error), TOMBAC_ERROR_IO);
@@ -135,7 +143,8 @@ static void test_damage(void **state)
 
 static void test_write(void **state)
 {
-    tool_array array = {.type = TOMBAC_TYPE_F32, .vector_length = 1, .dimension_count = 2, .shape = {2, 3}}, back;
+    tool_array array = {.type = TOMBAC_TYPE_F32, .vector_length = 1, .dimension_count = 2, .shape = {2, 3}},
+               back;
     tb_text bytes = {0};
     assert_int_equal(tool_array_allocate(&array, NULL), TOMBAC_OK);
     for (size_t i = 0; i < array.size; i++) array.data[i] = (unsigned char)(i * 7);
@@ -153,8 +162,8 @@ static void test_write(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_types), cmocka_unit_test(test_big_endian_and_versions),
-        cmocka_unit_test(test_refusals), cmocka_unit_test(test_truncation), cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_write)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_types),
+        cmocka_unit_test(test_big_endian_and_versions), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_truncation), cmocka_unit_test(test_damage), cmocka_unit_test(test_write)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

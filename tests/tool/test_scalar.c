@@ -1,5 +1,5 @@
-/* Scalars and fills: rounding, ranges, text, the documented generator. Expected values are written out from the formats'
- * definitions or, for SplitMix64, from its published test vector. */
+/* Scalars and fills: rounding, ranges, text, the documented generator. Expected values are written out from
+ * the formats' definitions or, for SplitMix64, from its published test vector. */
 #include "tool/fill.h"
 #include "tool/scalar.h"
 
@@ -34,14 +34,16 @@ static void test_half_and_brain_rounding(void **state)
     assert_int_equal(stored(TOMBAC_TYPE_F16, 1.0), 0x3c00);
     assert_int_equal(stored(TOMBAC_TYPE_F16, 65504.0), 0x7bff);
     assert_int_equal(stored(TOMBAC_TYPE_F16, 65519.0), 0x7bff);
-    assert_int_equal(stored(TOMBAC_TYPE_F16, 65520.0), 0x7c00);          /* halfway to 65536: to even, infinity */
-    assert_int_equal(stored(TOMBAC_TYPE_F16, 1.0 + 0x1p-11), 0x3c00);    /* a tie goes to the even neighbour */
-    assert_int_equal(stored(TOMBAC_TYPE_F16, 1.0 + 0x1p-11 + 0x1p-40), 0x3c01); /* wrong if rounded to float first */
+    assert_int_equal(stored(TOMBAC_TYPE_F16, 65520.0), 0x7c00); /* halfway to 65536: to even, infinity */
+    assert_int_equal(stored(TOMBAC_TYPE_F16, 1.0 + 0x1p-11), 0x3c00); /* a tie goes to the even neighbour */
+    assert_int_equal(
+        stored(TOMBAC_TYPE_F16, 1.0 + 0x1p-11 + 0x1p-40), 0x3c01); /* wrong if rounded to float first */
     assert_int_equal(stored(TOMBAC_TYPE_F16, 0x1p-24), 0x0001);
     assert_int_equal(stored(TOMBAC_TYPE_BF16, 1.0), 0x3f80);
     assert_int_equal(stored(TOMBAC_TYPE_BF16, -2.5), 0xc020);
     assert_int_equal(stored(TOMBAC_TYPE_BF16, 1.0 + 0x1p-8), 0x3f80);
-    assert_int_equal(stored(TOMBAC_TYPE_BF16, 1.0 + 0x1p-8 + 0x1p-50), 0x3f81); /* wrong if rounded to float first */
+    assert_int_equal(
+        stored(TOMBAC_TYPE_BF16, 1.0 + 0x1p-8 + 0x1p-50), 0x3f81); /* wrong if rounded to float first */
     assert_int_equal(stored(TOMBAC_TYPE_BF16, 1.0 + 3 * 0x1p-8), 0x3f82);
     assert_int_equal(stored(TOMBAC_TYPE_BF16, 1e300), 0x7f80);
     assert_int_equal(stored(TOMBAC_TYPE_BF16, -INFINITY), 0xff80);
@@ -63,7 +65,8 @@ static void test_integer_ranges(void **state)
         {TOMBAC_TYPE_U32, INFINITY, false}, {TOMBAC_TYPE_U32, -0.0, true}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint64_t bytes = 0;
-        assert_int_equal(tool_scalar_store(cases[i].type, tool_number_from_real(cases[i].value), &bytes), cases[i].fits);
+        assert_int_equal(
+            tool_scalar_store(cases[i].type, tool_number_from_real(cases[i].value), &bytes), cases[i].fits);
     }
     assert_int_equal(stored(TOMBAC_TYPE_I8, -128), 0x80);
     assert_int_equal(stored(TOMBAC_TYPE_I64, -0x1p63), 0x8000000000000000u);
@@ -112,10 +115,13 @@ static void test_generator(void **state)
     for (size_t i = 0; i < 5; i++) assert_true(tool_random_next(&seed) == expected[i]);
 }
 
-static tool_array filled(tombac_type type, size_t count, tool_fill_kind kind, size_t parameters, double a, double b, double c)
+static tool_array filled(
+    tombac_type type, size_t count, tool_fill_kind kind, size_t parameters, double a, double b, double c)
 {
     tool_array array = {.type = type, .vector_length = 1, .dimension_count = 1, .shape = {count}};
-    tool_fill fill = {.what = "x", .kind = kind, .parameter_count = parameters,
+    tool_fill fill = {.what = "x",
+        .kind = kind,
+        .parameter_count = parameters,
         .parameters = {tool_number_from_int((int64_t)a), tool_number_from_real(b), tool_number_from_real(c)}};
     assert_int_equal(tool_array_allocate(&array, NULL), TOMBAC_OK);
     assert_int_equal(tool_fill_array(&fill, &array, NULL), TOMBAC_OK);
@@ -156,15 +162,17 @@ static void test_iota_that_does_not_fit(void **state)
     tombac_error *error = NULL;
     assert_int_equal(tool_array_allocate(&array, NULL), TOMBAC_OK);
     assert_int_equal(tool_fill_array(&fill, &array, &error), TOMBAC_ERROR_ARGUMENT);
-    assert_string_equal(tombac_error_message(error), "argument 'a': the value of element 256 does not fit into u8");
+    assert_string_equal(
+        tombac_error_message(error), "argument 'a': the value of element 256 does not fit into u8");
     tombac_error_release(error);
     tool_array_free(&array);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_names), cmocka_unit_test(test_half_and_brain_rounding),
-        cmocka_unit_test(test_integer_ranges), cmocka_unit_test(test_text), cmocka_unit_test(test_generator),
-        cmocka_unit_test(test_random_values), cmocka_unit_test(test_iota_that_does_not_fit)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_names),
+        cmocka_unit_test(test_half_and_brain_rounding), cmocka_unit_test(test_integer_ranges),
+        cmocka_unit_test(test_text), cmocka_unit_test(test_generator), cmocka_unit_test(test_random_values),
+        cmocka_unit_test(test_iota_that_does_not_fit)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,14 +12,18 @@
 
 #include <cmocka.h>
 
-static const tool_slot float_slot = {.what = "argument 'a'", .type_name = "float", .type = TOMBAC_TYPE_F32,
-    .vector_length = 1, .element_size = 4};
+static const tool_slot float_slot = {.what = "argument 'a'",
+    .type_name = "float",
+    .type = TOMBAC_TYPE_F32,
+    .vector_length = 1,
+    .element_size = 4};
 
 static tool_array parse(const tool_slot *slot, const char *text)
 {
     tool_array array;
     tombac_error *error = NULL;
-    if (tool_value_parse(slot, text, &array, &error) != TOMBAC_OK) fail_msg("%s", tombac_error_message(error));
+    if (tool_value_parse(slot, text, &array, &error) != TOMBAC_OK)
+        fail_msg("%s", tombac_error_message(error));
     return array;
 }
 
@@ -43,8 +47,8 @@ static void test_arrays(void **state)
     tool_array_free(&a);
 
     static const float list[] = {1, -2.5f, 0x1p-3f, 4e10f};
-    const char *const same[] = {"{1,-2.5,0x1p-3,4e10}", "f32[4]:{1, -2.5, 0.125, 4e10}", "f32:{1,-2.5,.125,4e10}",
-        "[2x2]:{{1,-2.5},{0.125,4e10}}"};
+    const char *const same[] = {"{1,-2.5,0x1p-3,4e10}", "f32[4]:{1, -2.5, 0.125, 4e10}",
+        "f32:{1,-2.5,.125,4e10}", "[2x2]:{{1,-2.5},{0.125,4e10}}"};
     for (size_t i = 0; i < 4; i++) {
         a = parse(&float_slot, same[i]);
         assert_int_equal(a.size, sizeof list);
@@ -126,20 +130,22 @@ typedef struct outer {
 
 static json_t *layout(void)
 {
-    json_t *members = json_pack("[{s:s,s:i,s:i,s:s,s:s,s:i,s:i}]", "name", "x", "offset", (int)offsetof(inner, x), "size", 2,
-        "type", "short", "scalar", "i16", "vector_length", 1, "count", 1);
+    json_t *members = json_pack("[{s:s,s:i,s:i,s:s,s:s,s:i,s:i}]", "name", "x", "offset",
+        (int)offsetof(inner, x), "size", 2, "type", "short", "scalar", "i16", "vector_length", 1, "count", 1);
     json_t *outer_members = json_array();
     const struct {
         const char *name, *scalar;
         size_t offset, size;
         int vector_length, count;
-    } plain[] = {{"flag", "bool", offsetof(outer, flag), 1, 1, 1}, {"big", "u64", offsetof(outer, big), 8, 1, 1},
-        {"v", "f32", offsetof(outer, v), 16, 4, 1}, {"ne", "i32", offsetof(outer, ne), 12, 1, 3},
-        {"parts", "", offsetof(outer, parts), sizeof(inner) * 2, 0, 2}, {"h", "f16", offsetof(outer, h), 2, 1, 1}};
+    } plain[] = {{"flag", "bool", offsetof(outer, flag), 1, 1, 1},
+        {"big", "u64", offsetof(outer, big), 8, 1, 1}, {"v", "f32", offsetof(outer, v), 16, 4, 1},
+        {"ne", "i32", offsetof(outer, ne), 12, 1, 3},
+        {"parts", "", offsetof(outer, parts), sizeof(inner) * 2, 0, 2},
+        {"h", "f16", offsetof(outer, h), 2, 1, 1}};
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
-        json_t *member = json_pack("{s:s,s:i,s:i,s:s,s:s,s:i,s:i}", "name", plain[i].name, "offset", (int)plain[i].offset,
-            "size", (int)plain[i].size, "type", plain[i].scalar, "scalar", plain[i].scalar, "vector_length",
-            plain[i].vector_length, "count", plain[i].count);
+        json_t *member = json_pack("{s:s,s:i,s:i,s:s,s:s,s:i,s:i}", "name", plain[i].name, "offset",
+            (int)plain[i].offset, "size", (int)plain[i].size, "type", plain[i].scalar, "scalar",
+            plain[i].scalar, "vector_length", plain[i].vector_length, "count", plain[i].count);
         if (!*plain[i].scalar) json_object_set(member, "members", members);
         json_array_append_new(outer_members, member);
     }
@@ -150,7 +156,8 @@ static json_t *layout(void)
 static void test_structs(void **state)
 {
     json_t *members = layout();
-    tool_slot slot = {.what = "argument 'p'", .type_name = "outer", .element_size = sizeof(outer), .members = members};
+    tool_slot slot = {
+        .what = "argument 'p'", .type_name = "outer", .element_size = sizeof(outer), .members = members};
     outer expected;
     memset(&expected, 0, sizeof expected);
     expected.flag = 1;
@@ -159,13 +166,14 @@ static void test_structs(void **state)
     expected.ne[0] = -1;
     expected.parts[1].x = 300;
     expected.h = (_Float16)1.5;
-    tool_array a = parse(&slot, "{big: 18446744073709551615, flag: true, v: {0,.25,.5,.75}, ne: {-1}, parts: {{}, {x: 300}}, h: 1.5}");
+    tool_array a = parse(&slot, "{big: 18446744073709551615, flag: true, v: {0,.25,.5,.75}, ne: {-1}, parts: "
+                                "{{}, {x: 300}}, h: 1.5}");
     assert_int_equal(a.size, sizeof expected);
     assert_memory_equal(a.data, &expected, sizeof expected);
     tb_text text = {0};
     tool_struct_format(members, a.data, a.size, &text);
-    assert_string_equal(tb_text_string(&text),
-        "{flag: true, big: 18446744073709551615, v: {0, 0.25, 0.5, 0.75}, ne: {-1, 0, 0}, parts: {{x: 0}, {x: 300}}, h: 1.5}");
+    assert_string_equal(tb_text_string(&text), "{flag: true, big: 18446744073709551615, v: {0, 0.25, 0.5, "
+                                               "0.75}, ne: {-1, 0, 0}, parts: {{x: 0}, {x: 300}}, h: 1.5}");
     tb_text_free(&text);
     tool_array_free(&a);
 
@@ -187,8 +195,8 @@ static void test_structs(void **state)
 /* A reflection that claims members outside the struct must not lead to writes there. */
 static void test_inconsistent_layout(void **state)
 {
-    json_t *members = json_pack("[{s:s,s:i,s:i,s:s,s:s,s:i,s:i}]", "name", "x", "offset", 6, "size", 4, "type", "int",
-        "scalar", "i32", "vector_length", 1, "count", 1);
+    json_t *members = json_pack("[{s:s,s:i,s:i,s:s,s:s,s:i,s:i}]", "name", "x", "offset", 6, "size", 4,
+        "type", "int", "scalar", "i32", "vector_length", 1, "count", 1);
     tool_slot slot = {.what = "argument 'p'", .type_name = "t", .element_size = 8, .members = members};
     expect_failure(&slot, "{x: 1}", "inconsistent");
     json_decref(members);
@@ -230,7 +238,8 @@ static void test_compare(void **state)
     assert_true(d.largest == 1.0 && d.largest_at == 5);
     tool_compare(&found, &infinite, 1e9, &d);
     assert_int_equal(d.count, 2);
-    tool_array a = parse(&float_slot, "u64:{18446744073709551615}"), b = parse(&float_slot, "u64:{18446744073709551614}");
+    tool_array a = parse(&float_slot, "u64:{18446744073709551615}"),
+               b = parse(&float_slot, "u64:{18446744073709551614}");
     tool_compare(&a, &b, 0, &d); /* equal as doubles */
     assert_int_equal(d.count, 1);
     tool_array *all[] = {&found, &same, &other, &infinite, &a, &b};
@@ -250,7 +259,8 @@ static void test_suggestion(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_arrays), cmocka_unit_test(test_scalars),
-        cmocka_unit_test(test_wrong_values), cmocka_unit_test(test_structs), cmocka_unit_test(test_inconsistent_layout),
-        cmocka_unit_test(test_vector_layout), cmocka_unit_test(test_compare), cmocka_unit_test(test_suggestion)};
+        cmocka_unit_test(test_wrong_values), cmocka_unit_test(test_structs),
+        cmocka_unit_test(test_inconsistent_layout), cmocka_unit_test(test_vector_layout),
+        cmocka_unit_test(test_compare), cmocka_unit_test(test_suggestion)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

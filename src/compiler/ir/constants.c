@@ -6,6 +6,8 @@
  * becomes a declaration in the same way. */
 #include "compiler/ir/steps.h"
 
+#include "compiler/ir/type.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,7 +75,7 @@ static void make_constant(LLVMValueRef global, LLVMValueRef value)
 
 static size_t constant_size(const front_constant *constant)
 {
-    size_t scalar = tombac_type_size(constant->type);
+    size_t scalar = ir_scalar_size(constant->type);
     return scalar * (constant->vector_length ? constant->vector_length : 1);
 }
 
@@ -291,7 +293,7 @@ tombac_status ir_constants_evaluate(ir_kernel *kernel, tombac_error **error)
 
 static tombac_status condition_missing(const front_parameter *parameter, tombac_error **error)
 {
-    return tb_fail(error, TOMBAC_ERROR_BINDING,
+    return tb_fail(error, TOMBAC_ERROR_NOT_FOUND,
         "function constant '%s' decides whether argument '%s' exists, but it has no value", parameter->condition,
         parameter->name);
 }
@@ -338,7 +340,7 @@ tombac_status ir_constants_verify(ir_kernel *kernel, tombac_error **error)
         size_t length;
         const char *name = LLVMGetValueName2(g, &length);
         if (ir_name_starts(g, NAMED_PREFIX)) {
-            return tb_fail(error, TOMBAC_ERROR_BINDING, "the kernel reads function constant '%s', which has no value",
+            return tb_fail(error, TOMBAC_ERROR_NOT_FOUND, "the kernel reads function constant '%s', which has no value",
                 name + strlen(NAMED_PREFIX));
         }
         name = plain_name(name, &length);

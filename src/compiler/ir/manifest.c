@@ -18,13 +18,6 @@ static const char *math_name(tombac_math math)
     return math == TOMBAC_MATH_SAFE ? "safe" : math == TOMBAC_MATH_RELAXED ? "relaxed" : "fast";
 }
 
-static const char *scalar_name(tombac_type type)
-{
-    static const char *const names[] = {"", "bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f16", "bf16",
-        "f32"};
-    return (size_t)type < sizeof names / sizeof names[0] ? names[type] : "";
-}
-
 static json_t *members_json(const ir_type *type);
 
 static json_t *member_json(const ir_member *member)
@@ -32,7 +25,7 @@ static json_t *member_json(const ir_member *member)
     const ir_type *t = &member->type;
     return json_pack("{s:s, s:I, s:I, s:s, s:s, s:i, s:b, s:I, s:o}", "name", member->name, "offset",
         (json_int_t)member->offset, "size", (json_int_t)(t->size * member->count), "type", t->name, "scalar",
-        scalar_name(t->scalar), "vector_length", (int)t->vector_length, "packed", t->packed, "count",
+        ir_scalar_name(t->scalar), "vector_length", (int)t->vector_length, "packed", t->packed, "count",
         (json_int_t)member->count, "members", members_json(t));
 }
 
@@ -51,7 +44,7 @@ static json_t *argument_json(const ir_argument *argument)
     bool writable = p->binding == FRONT_BUFFER && p->space == FRONT_DEVICE && !p->is_const;
     return json_pack("{s:s, s:s, s:i, s:b, s:b, s:b, s:s, s:s, s:i, s:b, s:I, s:I, s:o}", "name", p->name, "kind", kind,
         "index", (int)p->index, "writable", writable, "reference", p->is_reference, "active", argument->active, "type",
-        t->name, "scalar", scalar_name(t->scalar), "vector_length", (int)t->vector_length, "packed", t->packed, "size",
+        t->name, "scalar", ir_scalar_name(t->scalar), "vector_length", (int)t->vector_length, "packed", t->packed, "size",
         (json_int_t)t->size, "alignment", (json_int_t)(t->alignment ? t->alignment : 1), "members", members_json(t));
 }
 
@@ -80,7 +73,7 @@ static json_t *constants_json(const ir_kernel *kernel)
         const front_constant *c = state->constant;
         json_array_append_new(list,
             json_pack("{s:s, s:i, s:s, s:s, s:i, s:b, s:b}", "name", c->name, "index", (int)c->index, "type", c->type_text,
-                "scalar", scalar_name(c->type), "vector_length", (int)c->vector_length, "used", state->used, "set",
+                "scalar", ir_scalar_name(c->type), "vector_length", (int)c->vector_length, "used", state->used, "set",
                 state->set));
     }
     return list;

@@ -9,6 +9,9 @@ tombac_status ir_type_from_metadata(LLVMContextRef context, LLVMMetadataRef meta
 /* Knows scalars, vectors, packed vectors, matrices and atomics by name: "float4", "packed_half3", "vec<float, 4>"; false
  * where the name is none of these. Names of the C++ side ("unsigned int", "_Float16") are understood too. */
 bool ir_type_from_name(const char *name, size_t length, ir_type *type);
+/* Bytes of a scalar (0 for TOMBAC_TYPE_OTHER) and its name in manifests ("f32", ""). */
+size_t ir_scalar_size(tombac_type type);
+const char *ir_scalar_name(tombac_type type);
 void ir_type_free(ir_type *type);
 
 /* The parameter types of a function's subprogram, the element behind pointer, reference and qualifiers taken;

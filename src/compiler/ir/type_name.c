@@ -30,6 +30,18 @@ static const scalar_name scalars[] = {
     {"size_t", "ulong", TOMBAC_TYPE_U64}, {"ptrdiff_t", "long", TOMBAC_TYPE_I64},
 };
 
+static const struct {
+    const char *name;
+    size_t size;
+} facts[] = {[TOMBAC_TYPE_OTHER] = {"", 0}, [TOMBAC_TYPE_BOOL] = {"bool", 1}, [TOMBAC_TYPE_I8] = {"i8", 1},
+    [TOMBAC_TYPE_U8] = {"u8", 1}, [TOMBAC_TYPE_I16] = {"i16", 2}, [TOMBAC_TYPE_U16] = {"u16", 2},
+    [TOMBAC_TYPE_I32] = {"i32", 4}, [TOMBAC_TYPE_U32] = {"u32", 4}, [TOMBAC_TYPE_I64] = {"i64", 8},
+    [TOMBAC_TYPE_U64] = {"u64", 8}, [TOMBAC_TYPE_F16] = {"f16", 2}, [TOMBAC_TYPE_BF16] = {"bf16", 2},
+    [TOMBAC_TYPE_F32] = {"f32", 4}};
+
+size_t ir_scalar_size(tombac_type type) { return facts[type].size; }
+const char *ir_scalar_name(tombac_type type) { return facts[type].name; }
+
 /* A piece of text being read. */
 typedef struct cursor {
     const char *at, *end;
@@ -105,7 +117,7 @@ static bool set_name(ir_type *type, const char *prefix, const char *scalar, uint
 
 static bool set_vector(ir_type *type, const scalar_name *scalar, uint32_t n, bool packed)
 {
-    size_t size = tombac_type_size(scalar->type);
+    size_t size = ir_scalar_size(scalar->type);
     type->scalar = scalar->type;
     type->vector_length = n;
     type->packed = packed;
@@ -116,7 +128,7 @@ static bool set_vector(ir_type *type, const scalar_name *scalar, uint32_t n, boo
 
 static bool set_matrix(ir_type *type, const scalar_name *scalar, uint32_t columns, uint32_t rows)
 {
-    uint64_t column = tombac_type_size(scalar->type) * (rows == 2 ? 2 : 4);
+    uint64_t column = ir_scalar_size(scalar->type) * (rows == 2 ? 2 : 4);
     type->alignment = column;
     type->size = column * columns;
     return set_name(type, "", scalar->metal, columns, rows);
