@@ -10,7 +10,9 @@ json_t *rt_json_parse(rt_json *json, const void *text, size_t size)
     json_error_t why;
     json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &why);
     if (root && json_is_object(root)) return root;
-    if (!root && json_error_code(&why) == json_error_out_of_memory) json->status = tb_fail_memory(json->error);
+    /* Where an allocation failed, jansson mostly gives no reason at all. */
+    bool no_memory = !root && (!why.text[0] || json_error_code(&why) == json_error_out_of_memory);
+    if (no_memory) json->status = tb_fail_memory(json->error);
     else
         json->status = tb_fail(json->error, TOMBAC_ERROR_ARTIFACT, "%s: not a JSON object: %s", json->name,
             root ? "another type" : why.text);

@@ -40,9 +40,8 @@ static void clear_slot(rt_slot *slot)
     *slot = (rt_slot){0};
 }
 
-void tombac_launch_release(tombac_launch *launch)
+static void destroy(tombac_launch *launch)
 {
-    if (!launch || !rt_release(&launch->references)) return;
     for (size_t i = 0; i < launch->kernel->manifest.argument_count; i++) clear_slot(&launch->slots[i]);
     free(launch->slots);
     free(launch->bindings);
@@ -52,6 +51,11 @@ void tombac_launch_release(tombac_launch *launch)
     pthread_mutex_destroy(&launch->mutex);
     tombac_kernel_release(launch->kernel);
     free(launch);
+}
+
+void tombac_launch_release(tombac_launch *launch)
+{
+    if (launch && rt_release(&launch->references)) destroy(launch);
 }
 
 /* ---- Bindings ---- */
@@ -191,8 +195,11 @@ static void execute(rt_queue_item *item)
     launch->failure = failure;
     launch->state = RT_LAUNCH_ENDED;
     pthread_cond_broadcast(&launch->ended);
+    /* The queue's reference goes before anybody can know of the end, so that who waits and then releases everything
+     * has freed everything. POSIX lets a mutex be destroyed as soon as another thread could lock it. */
+    bool last = rt_release(&launch->references);
     pthread_mutex_unlock(&launch->mutex);
-    tombac_launch_release(launch); /* the queue's reference */
+    if (last) destroy(launch);
 }
 
 /* Forgets the last run. Only one thread may use a launch to submit, so what is checked here still holds later. */
