@@ -177,6 +177,11 @@ void front_metal_words(const char *message, size_t length, const char *original,
         tb_text_puts(out, "incompatible operand types of '?:'");
         return;
     }
+    static const char undeclared[] = "use of undeclared 'swz"; /* a swizzle of what has no members */
+    if (starts(&s, undeclared)) {
+        tb_text_puts(s.out, "no member named '");
+        s.p += sizeof undeclared - 1 - 3;
+    }
     while (s.p < s.end) {
         bool start = !is_word(before) && before != ':';
         const char *was = s.p;
