@@ -5,6 +5,7 @@
 #include "artifact/artifact.h"
 #include "base/file.h"
 #include "compiler/check/check.h"
+#include "compiler/cpu/cpu.h"
 #include "compiler/ir/ir.h"
 #include "compiler/verbs.h"
 
@@ -51,6 +52,19 @@ static ir_constant_value *convert_constants(const cc_request *request)
     return values;
 }
 
+static bool is_engine(const cc_request *request, const char *name)
+{
+    return request->engine && strcmp(request->engine, name) == 0;
+}
+
+/* The check engine's code runs everywhere; the cpu engine's uses what this processor has. */
+static const char *target_of(const cc_request *request)
+{
+    if (request->target) return request->target;
+    __builtin_cpu_init();
+    return is_engine(request, "cpu") && __builtin_cpu_supports("x86-64-v4") ? "x86-64-v4" : "x86-64-v3";
+}
+
 typedef struct job {
     front_unit *unit;
     ir_kernel *kernel;
@@ -74,7 +88,7 @@ static tombac_status prepare(const cc_request *request, const front_kernel *kern
         if (library && constants) {
             ir_request prepared = {.unit = j->unit, .kernel = kernel, .bitcode = result.bitcode.data,
                 .bitcode_size = result.bitcode.size, .constants = constants, .constant_count = request->constant_count,
-                .math = request->options.math, .math_library = library, .target = "x86-64-v3"};
+                .math = request->options.math, .math_library = library, .target = target_of(request)};
             status = ir_prepare(&prepared, &j->kernel, error);
         } else {
             status = tb_fail_memory(error);
@@ -104,26 +118,42 @@ static tombac_status open_job(const cc_request *request, job *j, tb_text *diagno
 
 static tombac_status unknown_engine(const cc_request *request, tombac_error **error)
 {
-    return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "no engine '%s'; there is check", request->engine ? request->engine : "");
+    return tb_fail(
+        error, TOMBAC_ERROR_ARGUMENT, "no engine '%s'; there are cpu and check", request->engine ? request->engine : "");
 }
 
-static tombac_status generate(
-    const cc_request *request, ir_kernel *kernel, bool assembly, tb_text *object, tombac_error **error)
+static tombac_status compile_for_cpu(
+    const cc_request *request, ir_kernel *kernel, bool assembly, tb_text *object, size_t *context_size, tombac_error **error)
 {
-    if (request->engine && !strcmp(request->engine, "check")) return check_compile(kernel, assembly, object, error);
+    cpu_options options = {.target = kernel->target};
+    memcpy(options.threads, kernel->kernel->required_threads, sizeof options.threads);
+    cpu_set_llvm_options();
+    tombac_status status = ir_optimise(kernel, error);
+    if (status == TOMBAC_OK) status = cpu_compile(kernel->module, &options, assembly, object, context_size, error);
+    return status;
+}
+
+/* *context_size: what the manifest says of the cpu engine's code. */
+static tombac_status generate(
+    const cc_request *request, ir_kernel *kernel, bool assembly, tb_text *object, size_t *context_size, tombac_error **error)
+{
+    if (is_engine(request, "check")) return check_compile(kernel, assembly, object, error);
+    if (is_engine(request, "cpu")) return compile_for_cpu(request, kernel, assembly, object, context_size, error);
     return unknown_engine(request, error);
 }
 
 tombac_status cc_compile(const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
 {
     if (!request->output_path) return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "compile needs -o FILE");
-    if (!request->engine || strcmp(request->engine, "check")) return unknown_engine(request, error);
+    if (!is_engine(request, "check") && !is_engine(request, "cpu")) return unknown_engine(request, error);
     job j;
     tombac_status status = open_job(request, &j, diagnostics, error);
     if (status != TOMBAC_OK) return status;
     tb_text manifest = {0}, object = {0}, file = {0};
-    status = ir_manifest(j.kernel, request->engine, request->options.standard, 0, &manifest, error);
-    if (status == TOMBAC_OK) status = generate(request, j.kernel, false, &object, error);
+    size_t context_size = 0;
+    status = generate(request, j.kernel, false, &object, &context_size, error);
+    if (status == TOMBAC_OK)
+        status = ir_manifest(j.kernel, request->engine, request->options.standard, context_size, &manifest, error);
     if (status == TOMBAC_OK) {
         tb_section sections[2] = {{TB_SECTION_MANIFEST, manifest.data, manifest.size},
             {TB_SECTION_OBJECT, object.data, object.size}};
@@ -182,7 +212,8 @@ tombac_status cc_emit_assembly(const cc_request *request, tb_text *output, tb_te
     job j;
     tombac_status status = open_job(request, &j, diagnostics, error);
     if (status != TOMBAC_OK) return status;
-    status = generate(request, j.kernel, true, output, error);
+    size_t context_size = 0;
+    status = generate(request, j.kernel, true, output, &context_size, error);
     close_job(&j);
     return status;
 }
