@@ -20,8 +20,8 @@ template <typename T> struct alignas(sizeof(T) * (__TB_N == 2 ? 2 : 4)) vec<T, _
 
     vec() = default;
     __TB_CONST_FN vec(T value) : __TB_LANES(__TB_SPLAT) {}
-    /* Other scalars that convert through a class: bfloat, user types. */
-    template <typename U, enable_if_t<__is_class(U) && __is_convertible(U, T) && !__is_vector_v<U>, int> = 0>
+    /* Scalars whose conversion to T is already a class's: to and from bfloat, from user types. */
+    template <typename U, enable_if_t<__spreads_v<U, T>, int> = 0>
     __TB_CONST_FN vec(U value) : __TB_LANES(__TB_SPLAT_CAST) {}
     __TB_CONST_FN vec(__TB_LANES(__TB_TAKE)) : __TB_LANES(__TB_FROM) {}
 #if __TB_N == 3
@@ -59,12 +59,13 @@ template <typename T> struct alignas(sizeof(T) * (__TB_N == 2 ? 2 : 4)) vec<T, _
     __TB_BINARY(&)
     __TB_BINARY(|)
     __TB_BINARY(^)
-/* Products of ushort must not overflow int; shift counts count modulo the width. */
+/* Products of ushort must not overflow int; shift counts count modulo the width, bits leave on the left without overflow. */
 #define __TB_PRODUCT_LANE(C, OP) T(__wide(a.C) OP __wide(b.C))
     friend __TB_CONST_FN vec operator*(vec a, vec b) { return vec(__TB_LANES(__TB_PRODUCT_LANE, *)); }
     __TB_ASSIGN(*)
 #define __TB_SHIFT_LANE(C, OP) T(a.C OP(b.C & T(sizeof(T) * 8 - 1)))
-    friend __TB_CONST_FN vec operator<<(vec a, vec b) { return vec(__TB_LANES(__TB_SHIFT_LANE, <<)); }
+#define __TB_SHIFT_LEFT_LANE(C, ...) T((__make_unsigned(T))a.C << (b.C & T(sizeof(T) * 8 - 1)))
+    friend __TB_CONST_FN vec operator<<(vec a, vec b) { return vec(__TB_LANES(__TB_SHIFT_LEFT_LANE)); }
     friend __TB_CONST_FN vec operator>>(vec a, vec b) { return vec(__TB_LANES(__TB_SHIFT_LANE, >>)); }
     __TB_ASSIGN(<<)
     __TB_ASSIGN(>>)
@@ -126,6 +127,8 @@ template <typename T> struct __packed_vec<vec<T, __TB_N>> {
     __packed_vec() = default;
     __TB_CONST_FN __packed_vec(__vector other) : __TB_LANES(__TB_COPY) {}
     __TB_CONST_FN __packed_vec(T value) : __TB_LANES(__TB_SPLAT) {}
+    template <typename U, enable_if_t<__spreads_v<U, T>, int> = 0>
+    __TB_CONST_FN __packed_vec(U value) : __TB_LANES(__TB_SPLAT_CAST) {}
     __TB_CONST_FN __packed_vec(__TB_LANES(__TB_TAKE)) : __TB_LANES(__TB_FROM) {}
 #if __TB_N == 3
     __TB_CONST_FN __packed_vec(T a, T b) : __packed_vec(__vector(a, b)) {}
@@ -181,6 +184,7 @@ template <typename T> struct __packed_vec<vec<T, __TB_N>> {
 #undef __TB_ASSIGN
 #undef __TB_PRODUCT_LANE
 #undef __TB_SHIFT_LANE
+#undef __TB_SHIFT_LEFT_LANE
 #undef __TB_UNARY_LANE
 #undef __TB_NOT_LANE
 #undef __TB_COMPARE_LANE
