@@ -1,0 +1,196 @@
+/* The body of vec<T, N> and packed_vec<T, N>, included once per N with these macros set:
+ *   __TB_N                     number of elements
+ *   __TB_LANES(F, ...)         F(x, ...), F(y, ...), ... one per element
+ *   __TB_FIELDS(T)             the elements, each under its two names
+ * Every operation names its elements one by one: no loops, no indexing, so that SROA alone makes registers of vectors.
+ * Operators are hidden friends: argument-dependent lookup finds them for packed vectors and scalars too, because both convert
+ * to vec implicitly. */
+
+#define __TB_FROM(C, ...) C(__##C)
+#define __TB_TAKE(C, ...) T __##C
+#define __TB_SPLAT(C, ...) C(value)
+#define __TB_SPLAT_CAST(C, ...) C(T(value))
+#define __TB_CONVERT(C, ...) C(T(other.C))
+#define __TB_COPY(C, ...) C(other.C)
+
+template <typename T> struct alignas(sizeof(T) * (__TB_N == 2 ? 2 : 4)) vec<T, __TB_N> {
+    typedef T value_type;
+    static constexpr int __size = __TB_N;
+    __TB_FIELDS(T)
+
+    vec() = default;
+    __TB_CONST_FN vec(T value) : __TB_LANES(__TB_SPLAT) {}
+    /* Other scalars that convert through a class: bfloat, user types. */
+    template <typename U, enable_if_t<__is_class(U) && __is_convertible(U, T) && !__is_vector_v<U>, int> = 0>
+    __TB_CONST_FN vec(U value) : __TB_LANES(__TB_SPLAT_CAST) {}
+    __TB_CONST_FN vec(__TB_LANES(__TB_TAKE)) : __TB_LANES(__TB_FROM) {}
+#if __TB_N == 3
+    __TB_CONST_FN vec(T a, T b) : x(a), y(b), z(T(0)) {} /* the start of a braced list: {a, b} */
+    __TB_CONST_FN vec(vec<T, 2> a, T b) : x(a.x), y(a.y), z(b) {}
+    __TB_CONST_FN vec(T a, vec<T, 2> b) : x(a), y(b.x), z(b.y) {}
+#elif __TB_N == 4
+    __TB_CONST_FN vec(T a, T b) : x(a), y(b), z(T(0)), w(T(0)) {}
+    __TB_CONST_FN vec(T a, T b, T c) : x(a), y(b), z(c), w(T(0)) {}
+    __TB_CONST_FN vec(vec<T, 2> a, vec<T, 2> b) : x(a.x), y(a.y), z(b.x), w(b.y) {}
+    __TB_CONST_FN vec(vec<T, 2> a, T b, T c) : x(a.x), y(a.y), z(b), w(c) {}
+    __TB_CONST_FN vec(T a, vec<T, 2> b, T c) : x(a), y(b.x), z(b.y), w(c) {}
+    __TB_CONST_FN vec(T a, T b, vec<T, 2> c) : x(a), y(b), z(c.x), w(c.y) {}
+    __TB_CONST_FN vec(vec<T, 3> a, T b) : x(a.x), y(a.y), z(a.z), w(b) {}
+    __TB_CONST_FN vec(T a, vec<T, 3> b) : x(a), y(b.x), z(b.y), w(b.z) {}
+#endif
+    template <typename U> __TB_CONST_FN explicit vec(vec<U, __TB_N> other) : __TB_LANES(__TB_CONVERT) {}
+    template <typename U>
+    __TB_CONST_FN explicit vec(__packed_vec<vec<U, __TB_N>> other) : __TB_LANES(__TB_CONVERT)
+    {
+    }
+
+#include <__tombac/vector_access.h>
+
+#define __TB_BINARY_LANE(C, OP) T(a.C OP b.C)
+#define __TB_BINARY(OP)                                                                                        \
+    friend __TB_CONST_FN vec operator OP(vec a, vec b) { return vec(__TB_LANES(__TB_BINARY_LANE, OP)); }       \
+    __TB_ASSIGN(OP)
+#define __TB_ASSIGN(OP)                                                                                        \
+    friend __TB_CONST_FN vec &operator OP##=(vec & a, vec b) { return a = a OP b; }
+    __TB_BINARY(+)
+    __TB_BINARY(-)
+    __TB_BINARY(/)
+    __TB_BINARY(%)
+    __TB_BINARY(&)
+    __TB_BINARY(|)
+    __TB_BINARY(^)
+/* Products of ushort must not overflow int; shift counts count modulo the width, bits leave on the left without overflow. */
+#define __TB_PRODUCT_LANE(C, OP) T(__wide(a.C) OP __wide(b.C))
+    friend __TB_CONST_FN vec operator*(vec a, vec b) { return vec(__TB_LANES(__TB_PRODUCT_LANE, *)); }
+    __TB_ASSIGN(*)
+#define __TB_SHIFT_LANE(C, OP) T(a.C OP(b.C & T(sizeof(T) * 8 - 1)))
+#define __TB_SHIFT_LEFT_LANE(C, ...) T((__make_unsigned(T))a.C << (b.C & T(sizeof(T) * 8 - 1)))
+    friend __TB_CONST_FN vec operator<<(vec a, vec b) { return vec(__TB_LANES(__TB_SHIFT_LEFT_LANE)); }
+    friend __TB_CONST_FN vec operator>>(vec a, vec b) { return vec(__TB_LANES(__TB_SHIFT_LANE, >>)); }
+    __TB_ASSIGN(<<)
+    __TB_ASSIGN(>>)
+
+#define __TB_UNARY_LANE(C, OP) T(OP a.C)
+    friend __TB_CONST_FN vec operator+(vec a) { return a; }
+    friend __TB_CONST_FN vec operator-(vec a) { return vec(__TB_LANES(__TB_UNARY_LANE, -)); }
+    friend __TB_CONST_FN vec operator~(vec a) { return vec(__TB_LANES(__TB_UNARY_LANE, ~)); }
+#define __TB_NOT_LANE(C, ...) !a.C
+    friend __TB_CONST_FN vec<bool, __TB_N> operator!(vec a)
+    {
+        return vec<bool, __TB_N>(__TB_LANES(__TB_NOT_LANE));
+    }
+
+#define __TB_COMPARE_LANE(C, OP) (a.C OP b.C)
+#define __TB_COMPARE(OP)                                                                                       \
+    friend __TB_CONST_FN vec<bool, __TB_N> operator OP(vec a, vec b)                                           \
+    {                                                                                                          \
+        return vec<bool, __TB_N>(__TB_LANES(__TB_COMPARE_LANE, OP));                                           \
+    }
+    __TB_COMPARE(==)
+    __TB_COMPARE(!=)
+    __TB_COMPARE(<)
+    __TB_COMPARE(>)
+    __TB_COMPARE(<=)
+    __TB_COMPARE(>=)
+#define __TB_LOGIC_LANE(C, OP) bool(bool(a.C) OP bool(b.C))
+#define __TB_LOGIC(OP)                                                                                         \
+    friend __TB_CONST_FN vec<bool, __TB_N> operator OP##OP(vec a, vec b)                                       \
+    {                                                                                                          \
+        return vec<bool, __TB_N>(__TB_LANES(__TB_LOGIC_LANE, OP));                                             \
+    }
+    __TB_LOGIC(&)
+    __TB_LOGIC(|)
+
+    friend __TB_CONST_FN vec &operator++(vec &a) { return a = a + vec(T(1)); }
+    friend __TB_CONST_FN vec &operator--(vec &a) { return a = a - vec(T(1)); }
+    friend __TB_CONST_FN vec operator++(vec &a, int)
+    {
+        vec old = a;
+        a = a + vec(T(1));
+        return old;
+    }
+    friend __TB_CONST_FN vec operator--(vec &a, int)
+    {
+        vec old = a;
+        a = a - vec(T(1));
+        return old;
+    }
+};
+
+/* Packed: the same elements with the alignment of one. Computes as vec, through the implicit conversions. */
+template <typename T> struct __packed_vec<vec<T, __TB_N>> {
+    typedef T value_type;
+    typedef vec<T, __TB_N> __vector;
+    static constexpr int __size = __TB_N;
+    __TB_FIELDS(T)
+
+    __packed_vec() = default;
+    __TB_CONST_FN __packed_vec(__vector other) : __TB_LANES(__TB_COPY) {}
+    __TB_CONST_FN __packed_vec(T value) : __TB_LANES(__TB_SPLAT) {}
+    __TB_CONST_FN __packed_vec(__TB_LANES(__TB_TAKE)) : __TB_LANES(__TB_FROM) {}
+#if __TB_N == 3
+    __TB_CONST_FN __packed_vec(T a, T b) : __packed_vec(__vector(a, b)) {}
+    __TB_CONST_FN __packed_vec(vec<T, 2> a, T b) : __packed_vec(__vector(a, b)) {}
+    __TB_CONST_FN __packed_vec(T a, vec<T, 2> b) : __packed_vec(__vector(a, b)) {}
+#elif __TB_N == 4
+    __TB_CONST_FN __packed_vec(T a, T b) : __packed_vec(__vector(a, b)) {}
+    __TB_CONST_FN __packed_vec(T a, T b, T c) : __packed_vec(__vector(a, b, c)) {}
+    __TB_CONST_FN __packed_vec(vec<T, 2> a, vec<T, 2> b) : __packed_vec(__vector(a, b)) {}
+    __TB_CONST_FN __packed_vec(vec<T, 2> a, T b, T c) : __packed_vec(__vector(a, b, c)) {}
+    __TB_CONST_FN __packed_vec(T a, vec<T, 2> b, T c) : __packed_vec(__vector(a, b, c)) {}
+    __TB_CONST_FN __packed_vec(T a, T b, vec<T, 2> c) : __packed_vec(__vector(a, b, c)) {}
+    __TB_CONST_FN __packed_vec(vec<T, 3> a, T b) : __packed_vec(__vector(a, b)) {}
+    __TB_CONST_FN __packed_vec(T a, vec<T, 3> b) : __packed_vec(__vector(a, b)) {}
+#endif
+    template <typename U> __TB_CONST_FN explicit __packed_vec(vec<U, __TB_N> other) : __TB_LANES(__TB_CONVERT) {}
+    template <typename U>
+    __TB_CONST_FN explicit __packed_vec(__packed_vec<vec<U, __TB_N>> other) : __TB_LANES(__TB_CONVERT)
+    {
+    }
+#define __TB_NAME(C, ...) C
+    __TB_CONST_FN operator __vector() const { return __vector(__TB_LANES(__TB_NAME)); }
+
+#include <__tombac/vector_access.h>
+
+#define __TB_PACKED_ASSIGN(OP)                                                                                 \
+    friend __TB_CONST_FN __packed_vec &operator OP##=(__packed_vec & a, __vector b)                            \
+    {                                                                                                          \
+        return a = __packed_vec(__vector(a) OP b);                                                             \
+    }
+    __TB_PACKED_ASSIGN(+)
+    __TB_PACKED_ASSIGN(-)
+    __TB_PACKED_ASSIGN(*)
+    __TB_PACKED_ASSIGN(/)
+    __TB_PACKED_ASSIGN(%)
+    __TB_PACKED_ASSIGN(&)
+    __TB_PACKED_ASSIGN(|)
+    __TB_PACKED_ASSIGN(^)
+    __TB_PACKED_ASSIGN(<<)
+    __TB_PACKED_ASSIGN(>>)
+    friend __TB_CONST_FN __packed_vec &operator++(__packed_vec &a) { return a += __vector(T(1)); }
+    friend __TB_CONST_FN __packed_vec &operator--(__packed_vec &a) { return a -= __vector(T(1)); }
+};
+
+#undef __TB_FROM
+#undef __TB_TAKE
+#undef __TB_SPLAT
+#undef __TB_SPLAT_CAST
+#undef __TB_CONVERT
+#undef __TB_COPY
+#undef __TB_BINARY_LANE
+#undef __TB_BINARY
+#undef __TB_ASSIGN
+#undef __TB_PRODUCT_LANE
+#undef __TB_SHIFT_LANE
+#undef __TB_SHIFT_LEFT_LANE
+#undef __TB_UNARY_LANE
+#undef __TB_NOT_LANE
+#undef __TB_COMPARE_LANE
+#undef __TB_COMPARE
+#undef __TB_LOGIC_LANE
+#undef __TB_LOGIC
+#undef __TB_NAME
+#undef __TB_PACKED_ASSIGN
+#undef __TB_N
+#undef __TB_LANES
+#undef __TB_FIELDS

@@ -1,0 +1,3 @@
+/* <stddef.h>: C's names, as far as Metal has them. */
+#pragma once
+#include <metal_types>

@@ -1,0 +1,58 @@
+/* Attributes [[...]]; see declare.h. */
+#include "compiler/front/declare.h"
+
+#include <stdlib.h>
+
+static const struct {
+    const char *name;
+    attribute_kind kind;
+} known[] = {
+#define X(kind, name) {#name, ATTRIBUTE_##kind},
+#include "compiler/front/attributes.def"
+#undef X
+};
+
+attribute_cursor front_attributes(const token_list *list, uint32_t open)
+{
+    return (attribute_cursor){list, open + 2, list->tokens[open].match - 1};
+}
+
+bool front_next_attribute(attribute_cursor *cursor, attribute *out)
+{
+    const token *t = cursor->list->tokens;
+    while (cursor->at < cursor->end && t[cursor->at].code == ',') cursor->at++;
+    if (cursor->at >= cursor->end) return false;
+    uint32_t i = cursor->at;
+    *out = (attribute){.first = i, .argument = i, .argument_end = i};
+    while (i < cursor->end && t[i].code != ',') {
+        if (t[i].code == '(' || t[i].code == '[' || t[i].code == '{') {
+            if (i == out->first + 1 && t[i].code == '(') {
+                out->argument = i + 1;
+                out->argument_end = t[i].match;
+            }
+            i = t[i].match;
+        }
+        i++;
+    }
+    out->last = cursor->at = i;
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+        if (!token_is(cursor->list, out->first, known[k].name)) continue;
+        if (t[out->first + 1].code == PUNCT2(':', ':')) break; /* clang::..., gnu::... */
+        out->known = known[k].name;
+        out->kind = known[k].kind;
+        break;
+    }
+    return true;
+}
+
+char *front_join_strings(const token_list *list, uint32_t first, uint32_t end)
+{
+    tb_text text = {0};
+    for (uint32_t i = first; i < end; i++) {
+        const token *t = &list->tokens[i];
+        if (t->kind != TOKEN_STRING || t->length < 2 || token_text(list, i)[0] != '"') continue;
+        tb_text_append(&text, token_text(list, i) + 1, t->length - 2);
+    }
+    if (!text.size && !text.bad) return front_copy("", 0);
+    return tb_text_take(&text);
+}

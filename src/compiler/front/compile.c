@@ -1,0 +1,237 @@
+/* Phase 2: the rewritten text through clang -cc1 to bitcode.
+ *
+ * The text goes in and the bitcode comes out through pipes; nothing is written to disk. Clang is run again where its errors
+ * show that a rule was not applied for lack of types: at ternaries whose operands do not unify, and at swizzles that are spelled
+ * like a member of some class. */
+#include "base/process.h"
+#include "compiler/front/diagnose.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MAX_ATTEMPTS = 8, MAX_ARGUMENTS = 80, TIME_LIMIT = 300 };
+static const size_t memory_limit = (size_t)16 << 30;
+
+typedef struct arguments {
+    const char *list[MAX_ARGUMENTS];
+    size_t count;
+} arguments;
+
+static void push(arguments *a, const char *argument)
+{
+    if (a->count + 1 < MAX_ARGUMENTS) a->list[a->count++] = argument;
+}
+
+/* Must agree with the command that makes the precompiled headers (msl/CMakeLists.txt) in language and -O level. */
+static const char *const fixed[] = {"-cc1", "-triple", "nvptx64", "-faddress-space-map-mangling=no", "-x", "c++",
+    "-std=c++17", "-fsycl-is-device", "-O1", "-funroll-loops", "-relaxed-aliasing", "-fno-threadsafe-statics",
+    "-disable-free", "-disable-llvm-passes", "-discard-value-names", "-nostdsysteminc", "-nobuiltininc",
+    "-fno-caret-diagnostics", "-fno-diagnostics-use-presumed-location", "-fmessage-length=0", "-ferror-limit", "200"};
+
+/* Fast math never promises the absence of infinities or NaNs: kernels use -INFINITY as a mask. */
+static void push_math(arguments *a, tombac_math math)
+{
+    if (math == TOMBAC_MATH_SAFE) {
+        push(a, "-ffp-contract=on");
+        return;
+    }
+    push(a, "-ffp-contract=fast");
+    push(a, "-fno-signed-zeros");
+    push(a, "-freciprocal-math");
+    push(a, "-fapprox-func");
+    if (math == TOMBAC_MATH_FAST) push(a, "-mreassociate");
+}
+
+static void push_warnings(arguments *a, bool wanted)
+{
+    static const char *const on[] = {"-Wunused-variable", "-Wuninitialized", "-Wsometimes-uninitialized",
+        "-Wno-unknown-pragmas", "-Wno-unknown-attributes", "-Wno-ignored-attributes", "-Wno-unused-function",
+        "-Wno-unused-const-variable", "-Wno-duplicate-decl-specifier", "-Wno-pass-failed", "-Wno-c++20-extensions",
+        "-Wno-c++23-extensions", "-Wno-unused-value", "-Wno-pragma-once-outside-header", "-Wno-parentheses-equality",
+        "-Wno-inline-namespace-reopened-noninline"};
+    if (!wanted) push(a, "-Wno-everything");
+    for (size_t i = 0; wanted && i < sizeof on / sizeof *on; i++) push(a, on[i]);
+}
+
+typedef struct attempt {
+    rewriter *r;
+    bool syntax_only, use_pch;
+    tb_text text;
+    uint32_t *offsets;
+    tb_process process;
+} attempt;
+
+static tombac_status run(attempt *a, tombac_error **error)
+{
+    const front_unit *unit = a->r->unit;
+    arguments line = {0};
+    tb_text umbrella = {0};
+    tb_text_printf(&umbrella, "%s/" FRONT_UMBRELLA, unit->paths.msl);
+    if (umbrella.bad) return tb_fail_memory(error);
+    push(&line, unit->paths.clang);
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) push(&line, fixed[i]);
+    push_math(&line, unit->options.math);
+    push_warnings(&line, unit->options.warnings);
+    push(&line, "-internal-isystem");
+    push(&line, unit->paths.msl);
+    push(&line, a->use_pch ? "-include-pch" : "-include");
+    push(&line, a->use_pch ? unit->paths.pch : tb_text_string(&umbrella));
+    if (a->syntax_only) {
+        push(&line, "-fsyntax-only");
+    } else {
+        push(&line, "-debug-info-kind=standalone");
+        push(&line, "-dwarf-version=4");
+        push(&line, "-emit-llvm-bc");
+        push(&line, "-o");
+        push(&line, "-");
+    }
+    push(&line, "-");
+    a->process = (tb_process){.arguments = line.list, .input = tb_text_string(&a->text), .input_size = a->text.size,
+        .time_limit = TIME_LIMIT, .memory_limit = memory_limit};
+    tombac_status status = tb_process_run(&a->process, error);
+    a->process.arguments = NULL;
+    tb_text_free(&umbrella);
+    if (status == TOMBAC_ERROR_NOT_FOUND || status == TOMBAC_ERROR_TIMEOUT) {
+        if (error) tombac_error_release(*error);
+        status = status == TOMBAC_ERROR_TIMEOUT
+                     ? tb_fail(error, TOMBAC_ERROR_COMPILER, "clang ran longer than %d s and was stopped", TIME_LIMIT)
+                     : tb_fail(error, TOMBAC_ERROR_COMPILER,
+                           "cannot run '%s'; clang 22 is needed, TOMBAC_CLANG can name it", unit->paths.clang);
+    }
+    return status;
+}
+
+static void forget(attempt *a)
+{
+    tb_text_free(&a->text);
+    tb_text_free(&a->process.output);
+    tb_text_free(&a->process.errors);
+}
+
+static bool begins(const diagnostic *d, const char *words)
+{
+    size_t length = strlen(words);
+    return d->length >= length && memcmp(d->message, words, length) == 0;
+}
+
+/* Applies what the errors ask for; false if there is nothing. */
+static bool repair(rewriter *r, const diagnostic_list *list)
+{
+    bool changed = false;
+    for (size_t i = 0; i < list->count; i++) {
+        const diagnostic *d = &list->items[i];
+        if (d->kind != DIAGNOSTIC_ERROR || d->token == NO_TOKEN || d->token >= r->list->count) continue;
+        if (r->list->tokens[d->token].code == '?' &&
+            (begins(d, "incompatible operand types") || begins(d, "conditional expression is ambiguous"))) {
+            changed |= front_wrap_ternary(r, d->token);
+        } else if (begins(d, "no member named '") && front_is_free(r, d->token)) {
+            front_rewrite_swizzle(r, d->token, true);
+            changed |= !front_is_free(r, d->token);
+        }
+    }
+    return changed;
+}
+
+/* The precompiled headers were made by another clang or with other options. */
+static bool pch_rejected(const attempt *a)
+{
+    static const char *const signs[] = {"precompiled file", "PCH file", "AST file", "precompiled header"};
+    bool found = false;
+    for (size_t i = 0; a->use_pch && i < sizeof signs / sizeof *signs; i++)
+        found |= a->process.exit_status != 0 && strstr(tb_text_string(&a->process.errors), signs[i]);
+    return found;
+}
+
+static tombac_status fail(attempt *a, const diagnostic_list *list, tombac_error **error)
+{
+    tb_text report = {0};
+    front_position first = {0};
+    tombac_status status = front_show_diagnostics(a->r, list, &report, &first);
+    if (report.bad) {
+        status = tb_fail_memory(error);
+    } else if (report.size == 0 || a->process.exit_status != 1) {
+        status = tb_fail(error, TOMBAC_ERROR_COMPILER, "clang failed with status %d:\n%s", a->process.exit_status,
+            tb_text_string(&a->process.errors));
+    } else {
+        status = tb_fail(error, status, "%s", report.data);
+        if (first.file) tb_error_set_location(error, first.file, first.line, first.column);
+    }
+    tb_text_free(&report);
+    return status;
+}
+
+/* Runs clang until it is content or nothing can be repaired. */
+static tombac_status compile(attempt *a, front_result *result, tombac_error **error)
+{
+    tombac_status status = TOMBAC_OK;
+    for (int n = 0; n < MAX_ATTEMPTS; n++) {
+        diagnostic_list list = {0};
+        front_edit_emit(&a->r->edits, a->offsets, &a->text);
+        if (a->text.bad || a->r->edits.pool.bad) return tb_fail_memory(error);
+        if (a->r->edits.too_large) return tb_fail(error, TOMBAC_ERROR_SOURCE, "the source is too deeply nested");
+        status = run(a, error);
+        if (status != TOMBAC_OK) return status;
+        bool again = pch_rejected(a);
+        if (again) a->use_pch = false;
+        else if (!front_parse_diagnostics(a->r, &a->process.errors, &a->text, a->offsets, &list))
+            return tb_fail_memory(error);
+        bool done = !again && a->process.exit_status == 0;
+        if (!again && !done && n + 1 < MAX_ATTEMPTS) again = repair(a->r, &list);
+        if (done) front_show_diagnostics(a->r, &list, &result->diagnostics, NULL);
+        else if (!again) status = fail(a, &list, error);
+        free(list.items);
+        if (done) {
+            result->bitcode = a->process.output;
+            a->process.output = (tb_text){0};
+        }
+        if (!again) break;
+        forget(a);
+    }
+    return status;
+}
+
+/* What is refused before clang sees it: the selected kernel's parameters, or, for a whole file, every problem there is. */
+static tombac_status refuse(const rewriter *r, tombac_error **error)
+{
+    const front_unit *unit = r->unit;
+    for (size_t i = 0; i < unit->site_count; i++) {
+        const kernel_site *site = &unit->sites[i];
+        const token *t = &unit->list.tokens[site->kind == SITE_STAGE ? site->name : site->problem_token];
+        if (site->kind == SITE_STAGE && !r->selected)
+            return front_fail_at(unit, site->name, TOMBAC_ERROR_UNSUPPORTED, error,
+                "'%.*s' is a function of another pipeline stage; only kernels are supported", (int)t->length,
+                unit->list.text + t->offset);
+        bool selected = site->kernel != NO_TOKEN && (!r->selected || &unit->kernels[site->kernel] == r->selected);
+        if (!selected || !site->problem) continue;
+        return front_fail_at(unit, site->problem_token, site->problem_status, error, site->problem, (int)t->length,
+            unit->list.text + t->offset);
+    }
+    return TOMBAC_OK;
+}
+
+tombac_status front_compile(
+    front_unit *unit, const front_kernel *kernel, bool syntax_only, front_result *result, tombac_error **error)
+{
+    rewriter r;
+    *result = (front_result){0};
+    tombac_status status = front_rewrite_start(&r, unit, kernel, error);
+    if (status == TOMBAC_OK) status = refuse(&r, error);
+    attempt a = {.r = &r, .syntax_only = syntax_only, .use_pch = unit->paths.pch != NULL};
+    a.offsets = malloc(((size_t)unit->list.count + 1) * sizeof *a.offsets);
+    if (status == TOMBAC_OK && !a.offsets) status = tb_fail_memory(error);
+    if (status == TOMBAC_OK) status = compile(&a, result, error);
+    if (status != TOMBAC_OK) {
+        if (kernel) tb_error_set_kernel(error, kernel->name);
+        front_result_free(result);
+    }
+    free(a.offsets);
+    forget(&a);
+    front_rewrite_free(&r);
+    return status;
+}
+
+void front_result_free(front_result *result)
+{
+    tb_text_free(&result->bitcode);
+    tb_text_free(&result->diagnostics);
+}

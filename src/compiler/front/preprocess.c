@@ -1,0 +1,216 @@
+/* Phase 1: clang -E over the user's source with Metal's macros only.
+ *
+ * Metal's own headers define nothing but macros here (__TOMBAC_MACROS_ONLY__), so the output is the user's code alone, with
+ * line markers. From these come the table of line positions and the list of files read. Predefined macros of the host are
+ * switched off (-undef); those that Metal has are given on the command line. */
+#include "base/file.h"
+#include "base/process.h"
+#include "compiler/front/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum { MAX_ARGUMENTS = 64 };
+static const size_t memory_limit = (size_t)8 << 30;
+static const size_t source_limit = (size_t)256 << 20;
+
+typedef struct command_line {
+    const char **arguments; /* NULL-terminated */
+    size_t count, room;
+} command_line;
+
+static void push(command_line *line, const char *argument)
+{
+    if (line->count + 1 < line->room) line->arguments[line->count++] = argument;
+}
+
+/* Standard macros by language version. */
+static void push_macros(command_line *line, const front_standard *standard, char version[static 40], bool ios)
+{
+    snprintf(version, 40, "-D__METAL_VERSION__=%u", standard->version);
+    push(line, version);
+    static const char *const always[] = {"-D__METAL__=1", "-D__METAL_CPP__=1", "-D__TOMBAC__=1",
+        "-D__TOMBAC_MACROS_ONLY__=1", "-D__LITTLE_ENDIAN__=1", "-D__CHAR_BIT__=8", "-D__HAVE_ATOMIC__=1",
+        "-D__HAVE_NATIVE_HALF__=1"};
+    for (size_t i = 0; i < sizeof always / sizeof *always; i++) push(line, always[i]);
+    push(line, ios ? "-D__METAL_IOS__=1" : "-D__METAL_MACOS__=1");
+    if (standard->version >= 210) push(line, "-D__HAVE_SIMDGROUP_REDUCTION__=1");
+    if (standard->version >= 230) push(line, "-D__HAVE_SIMDGROUP_MATRIX__=1");
+    if (standard->version >= 300) push(line, "-D__HAVE_ATOMIC_FLOAT__=1");
+    if (standard->version >= 240) push(line, "-D__HAVE_ATOMIC_ULONG__=1");
+    if (standard->version >= 310) push(line, "-D__HAVE_BFLOAT__=1");
+}
+
+static void push_list(command_line *line, const char *option, const char *const *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        push(line, option);
+        push(line, values[i]);
+    }
+}
+
+static uint32_t file_index(front_unit *unit, const char *path, size_t length)
+{
+    for (uint32_t i = unit->file_count; i-- > 0;)
+        if (strlen(unit->files[i].path) == length && memcmp(unit->files[i].path, path, length) == 0) return i;
+    source_file *grown = realloc(unit->files, ((size_t)unit->file_count + 1) * sizeof *grown);
+    if (!grown) return NO_TOKEN;
+    unit->files = grown;
+    char *copy = front_copy(path, length);
+    if (!copy) return NO_TOKEN;
+    unit->files[unit->file_count] = (source_file){.path = copy};
+    return unit->file_count++;
+}
+
+/* A line marker: # 12 "path" flags. Returns false only if memory is short. */
+static bool read_marker(front_unit *unit, const directive *d, uint32_t *room)
+{
+    const char *text = unit->list.text + d->offset, *end = text + d->length;
+    char *after;
+    unsigned long presumed = strtoul(text + 1, &after, 10);
+    if (after == text + 1 || after >= end || after[0] != ' ' || after[1] != '"') return true;
+    tb_text path = {0};
+    const char *p = after + 2;
+    for (; p < end && *p != '"'; p++) {
+        if (*p == '\\' && p + 1 < end) p++;
+        tb_text_putc(&path, *p);
+    }
+    uint32_t file = path.bad ? NO_TOKEN : file_index(unit, tb_text_string(&path), path.size);
+    tb_text_free(&path);
+    if (file == NO_TOKEN) return false;
+    if (unit->mark_count == *room) {
+        *room = *room ? *room * 2 : 64;
+        line_mark *grown = realloc(unit->marks, (size_t)*room * sizeof *grown);
+        if (!grown) return false;
+        unit->marks = grown;
+    }
+    unit->marks[unit->mark_count++] = (line_mark){d->line + 1, (uint32_t)presumed, file};
+    return true;
+}
+
+static bool is_own(const front_unit *unit, const char *path)
+{
+    size_t length = strlen(unit->paths.msl);
+    return path[0] == '<' || (strncmp(path, unit->paths.msl, length) == 0 && path[length] == '/');
+}
+
+/* Reads the files that the markers name. */
+static tombac_status read_files(front_unit *unit, const char *source, size_t size, tombac_error **error)
+{
+    unit->dependencies = calloc((size_t)unit->file_count + 1, sizeof *unit->dependencies);
+    if (!unit->dependencies) return tb_fail_memory(error);
+    for (uint32_t i = 0; i < unit->file_count; i++) {
+        source_file *file = &unit->files[i];
+        bool main = strcmp(file->path, unit->main_path) == 0;
+        if (!main && is_own(unit, file->path)) continue;
+        tb_text text = {0};
+        if (main && source) tb_text_append(&text, source, size);
+        else if (tb_file_read(file->path, source_limit, &text, NULL) != TOMBAC_OK) {
+            tb_text_free(&text);
+            continue; /* a #line directive of the user may name anything */
+        }
+        front_dependency *d = &unit->dependencies[unit->dependency_count++];
+        d->path = strdup(file->path);
+        d->size = file->size = text.size;
+        d->hash = XXH3_64bits(tb_text_string(&text), text.size);
+        if (text.size == 0) tb_text_puts(&text, "");
+        file->text = text.size ? tb_text_take(&text) : strdup("");
+        if (!d->path || !file->text) return tb_fail_memory(error);
+    }
+    return TOMBAC_OK;
+}
+
+static tombac_status scan(front_unit *unit, const char *source, size_t size, tombac_error **error)
+{
+    lex_problem problem;
+    tombac_status status = front_lex(unit->preprocessed.data ? unit->preprocessed.data : "", unit->preprocessed.size,
+        &unit->list, &problem, error);
+    uint32_t room = 0;
+    for (uint32_t i = 0; i < unit->list.directive_count; i++)
+        if (!read_marker(unit, &unit->list.directives[i], &room)) {
+            if (status != TOMBAC_OK && error) tombac_error_release(*error);
+            return tb_fail_memory(error);
+        }
+    tombac_status files = read_files(unit, source, size, status == TOMBAC_OK ? error : NULL);
+    if (status == TOMBAC_OK) status = files;
+    if (status == TOMBAC_OK) status = front_structure(&unit->list, &problem, error);
+    if (status == TOMBAC_ERROR_SOURCE && problem.message) {
+        if (error) tombac_error_release(*error);
+        tb_text report = {0};
+        front_position at = front_locate(unit, problem.offset, problem.line);
+        front_report(unit, at, "error", problem.message, &report);
+        status = tb_fail(error, TOMBAC_ERROR_SOURCE, "%s", tb_text_string(&report));
+        tb_error_set_location(error, at.file, at.line, at.column);
+        tb_text_free(&report);
+    }
+    return status;
+}
+
+static tombac_status run_clang(
+    front_unit *unit, const char **arguments, const tb_text *input, tombac_error **error)
+{
+    tb_process process = {.arguments = arguments, .input = input->data, .input_size = input->size,
+        .time_limit = 120, .memory_limit = memory_limit};
+    tombac_status status = tb_process_run(&process, error);
+    if (status == TOMBAC_ERROR_NOT_FOUND) {
+        if (error) tombac_error_release(*error);
+        status = tb_fail(error, TOMBAC_ERROR_COMPILER,
+            "cannot run '%s'; clang 22 is needed, TOMBAC_CLANG can name it", unit->paths.clang);
+    } else if (status == TOMBAC_ERROR_TIMEOUT) {
+        if (error) tombac_error_release(*error);
+        status = tb_fail(error, TOMBAC_ERROR_COMPILER, "the preprocessor ran longer than 120 s and was stopped");
+    } else if (status == TOMBAC_OK && process.exit_status > 1) {
+        status = tb_fail(error, TOMBAC_ERROR_COMPILER, "the preprocessor failed with status %d:\n%s",
+            process.exit_status, tb_text_string(&process.errors));
+    } else if (status == TOMBAC_OK && process.exit_status) {
+        status = tb_fail(error, TOMBAC_ERROR_SOURCE, "%s", tb_text_string(&process.errors));
+    }
+    tb_text_free(&process.errors);
+    unit->preprocessed = process.output;
+    return status;
+}
+
+tombac_status front_preprocess(front_unit *unit, const char *source, size_t size, tombac_error **error)
+{
+    const front_options *o = &unit->options;
+    command_line line = {.room = MAX_ARGUMENTS + 2 * (o->define_count + o->include_folder_count)};
+    line.arguments = calloc(line.room, sizeof *line.arguments);
+    tb_text input = {0}, folder = {0};
+    if (!line.arguments) return tb_fail_memory(error);
+    static const char *const fixed[] = {"-cc1", "-E", "-triple", "nvptx64", "-x", "c++", "-undef", "-nostdsysteminc",
+        "-nobuiltininc", "-Wno-everything", "-fmessage-length=0"};
+    char version[40];
+    push(&line, unit->paths.clang);
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) push(&line, fixed[i]);
+    push(&line, unit->standard.version >= 400 ? "-std=c++17" : "-std=c++14");
+    push_macros(&line, &unit->standard, version, o->standard && !strncmp(o->standard, "ios-", 4));
+    push_list(&line, "-D", o->defines, o->define_count);
+    push_list(&line, "-I", o->include_folders, o->include_folder_count);
+    push(&line, "-internal-isystem");
+    push(&line, unit->paths.msl);
+    const char *slash = strrchr(unit->main_path, '/');
+    if (source) { /* the text comes by the pipe; its name and folder are the user's */
+        tb_text_append(&folder, unit->main_path, slash ? (size_t)(slash - unit->main_path) + 1 : 0);
+        tb_text_puts(&folder, slash ? "" : ".");
+        push(&line, "-iquote");
+        push(&line, tb_text_string(&folder));
+        tb_text_puts(&input, "# 1 \"");
+        for (const char *p = unit->main_path; *p; p++) tb_text_printf(&input, *p == '"' || *p == '\\' ? "\\%c" : "%c", *p);
+        tb_text_puts(&input, "\"\n");
+        tb_text_append(&input, source, size);
+        push(&line, "-");
+    } else {
+        push(&line, unit->main_path);
+    }
+    tombac_status status = input.bad || folder.bad ? tb_fail_memory(error) : TOMBAC_OK;
+    const tb_text none = {0};
+    if (status == TOMBAC_OK) status = run_clang(unit, line.arguments, source ? &input : &none, error);
+    free(line.arguments);
+    tb_text_free(&input);
+    tb_text_free(&folder);
+    if (status == TOMBAC_OK) status = scan(unit, source, size, error);
+    return status;
+}

@@ -1,0 +1,58 @@
+/* From Metal tokens to C++ tokens: the rules R1 to R13, one file per group.
+ *
+ * A rule looks at tokens and notes edits; nothing is reparsed, no types are known. Rules skip tokens that were blanked
+ * (parts that the selected kernel does not need) or already have a text. Ternaries come last, because they repeat the edited
+ * text of their operands. */
+#ifndef TB_FRONT_REWRITE_H
+#define TB_FRONT_REWRITE_H
+
+#include "compiler/front/declare.h"
+#include "compiler/front/edit.h"
+
+enum { SWIZZLE_NAMES = 2 * 4 * 4 * 4 * 4 * 3 };
+
+typedef struct rewriter {
+    front_unit *unit;
+    const token_list *list;
+    edit_list edits;
+    const front_kernel *selected; /* NULL: the whole file */
+    bool *swizzle_fields;         /* per swizzle spelling: a class of the source has a member of that name */
+    bool *wrapped;                /* per token: this '?' has been wrapped already */
+    tombac_error **error;
+} rewriter;
+
+/* Prefix of the variable that says whether a function constant is set. */
+#define FRONT_DEFINED_PREFIX "__tombac_fcdef_"
+#define FRONT_CONSTANT_TEXT "__attribute__((opencl_global_host)) const"
+
+/* Runs all rules (rewrite.c). After it, front_wrap_ternary may be applied where clang asks for it. */
+tombac_status front_rewrite_start(
+    rewriter *r, front_unit *unit, const front_kernel *selected, tombac_error **error);
+void front_rewrite_free(rewriter *r);
+
+/* rewrite_kernel.c: R2, R3, R3b, R4, and what the selection leaves out. */
+void front_select(rewriter *r);
+tombac_status front_rewrite_kernels(rewriter *r);
+void front_rewrite_attributes(rewriter *r);
+/* rewrite_variable.c: R5, R8. */
+void front_rewrite_variables(rewriter *r);
+/* rewrite_method.c: R7. */
+tombac_status front_rewrite_methods(rewriter *r);
+/* rewrite_literal.c: R6. Writes the literal's new text and returns true if it has one. */
+bool front_rewrite_number(const char *text, size_t length, tb_text *out);
+/* rewrite_swizzle.c: R9. */
+void front_find_swizzle_fields(rewriter *r);
+void front_rewrite_swizzle(rewriter *r, uint32_t i, bool even_if_field);
+/* rewrite_ternary.c: R10. */
+void front_rewrite_ternaries(rewriter *r);
+/* Wraps the operands of the '?' at i; false if that was done before or cannot be. */
+bool front_wrap_ternary(rewriter *r, uint32_t i);
+/* rewrite_pragma.c: R11. */
+void front_rewrite_pragmas(rewriter *r);
+
+static inline bool front_is_free(const rewriter *r, uint32_t i)
+{
+    return r->edits.edits[i].text == EDIT_NONE;
+}
+
+#endif
