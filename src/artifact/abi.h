@@ -57,6 +57,8 @@ typedef struct tb_cpu_group {
 } tb_cpu_group;
 
 #define TB_CPU_ENTRY "tombac_cpu_threadgroup"
+/* Called by kernel code where threads of a threadgroup wait at different barriers; ends the launch with an error. */
+#define TB_CPU_DIVERGENT_BARRIER "tombac_cpu_divergent_barrier"
 /* Runs one whole threadgroup. */
 typedef void tb_cpu_entry(const tb_dispatch *dispatch, void *const *arguments, tb_cpu_group *group);
 

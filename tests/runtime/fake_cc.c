@@ -133,7 +133,7 @@ static void line(job *j, const char *word, const char *rest)
     else if (strcmp(word, "show") == 0) tb_text_printf(&j->object, "{%s}", j->arguments_text);
     else if (strcmp(word, "fail-list") == 0) listing ? die(atoi(rest), strchr(rest, ' ') + 1) : (void)0;
     else if (strcmp(word, "fail-compile") == 0) listing ? (void)0 : die(atoi(rest), strchr(rest, ' ') + 1);
-    else if (strcmp(word, "crash") == 0) listing ? 0 : raise(SIGSEGV);
+    else if (strcmp(word, "crash") == 0) listing ? 0 : (signal(SIGSEGV, SIG_DFL), raise(SIGSEGV));
     else if (strcmp(word, "hang") == 0) listing ? 0 : sleep(1000);
     else if (strcmp(word, "bad-list") == 0) j->bad_list = true;
     else if (strcmp(word, "bad-artifact") == 0) j->bad_artifact = true;
