@@ -2,6 +2,8 @@
  * line it gets, and function constants. */
 #include "fake.h"
 
+#include "base/process.h"
+
 #include <unistd.h>
 
 static const char plain[] = "kernel one\nkernel two\nconstant flag 3 bool bool 1\nconstant size 1 uint u32 1\n"
@@ -147,22 +149,45 @@ static void test_missing_compiler(void **state)
     tombac_error *error = NULL;
     tombac_status status = compile("kernel k", &error);
     expect_failure(status, error, TOMBAC_ERROR_COMPILER, "'/nonexistent/tombac-cc'");
-    /* Without it the compiler is looked for beside the library, beside the program, and in PATH. */
-    unsetenv("TOMBAC_CC");
-    const world *w = *state;
-    char *before = strdup(getenv("PATH")), path[128];
-    setenv("PATH", "/nonexistent", 1);
-    if (access(TEST_BIN "/tombac-cc", X_OK) != 0) {
-        error = NULL;
-        status = compile("kernel k", &error);
-        expect_failure(status, error, TOMBAC_ERROR_COMPILER, "is not installed");
-        snprintf(path, sizeof path, "%s/tombac-cc", w->folder);
-        assert_int_equal(symlink(TEST_FAKE_CC, path), 0);
-        setenv("PATH", w->folder, 1);
-        assert_int_equal(compile("kernel k\nobject FAKE x", NULL), TOMBAC_OK);
-    }
+}
+
+/* Runs a copy of this program that lies in the world's folder/bin; it compiles one source (main, below) and prints the error. */
+static void expect_probe(const world *w, const char *path, const char *expected)
+{
+    char program[128];
+    snprintf(program, sizeof program, "%s/bin/probe", w->folder);
+    const char *const arguments[] = {program, "probe", NULL};
+    tb_process process = {.arguments = arguments, .time_limit = 60};
+    char *before = strdup(getenv("PATH"));
+    setenv("PATH", path, 1);
+    assert_int_equal(tb_process_run(&process, NULL), TOMBAC_OK);
     setenv("PATH", before, 1);
     free(before);
+    if (!strstr(tb_text_string(&process.output), expected))
+        fail_msg("'%s' lacks '%s'", tb_text_string(&process.output), expected);
+    tb_text_free(&process.output);
+    tb_text_free(&process.errors);
+}
+
+static void link_compiler(const char *path) { assert_int_equal(symlink(TEST_FAKE_CC, path), 0); }
+
+/* Without $TOMBAC_CC: beside the program, in PATH, or nowhere. */
+static void test_search(void **state)
+{
+    const world *w = *state;
+    char command[512], path[128];
+    snprintf(command, sizeof command, "mkdir -p '%s/bin' '%s/elsewhere' && cp /proc/%d/exe '%s/bin/probe'", w->folder,
+        w->folder, (int)getpid(), w->folder);
+    assert_int_equal(system(command), 0);
+    unsetenv("TOMBAC_CC");
+    expect_probe(w, "/nonexistent", "the compiler 'tombac-cc' is not installed");
+    snprintf(path, sizeof path, "%s/elsewhere/tombac-cc", w->folder);
+    link_compiler(path);
+    snprintf(path, sizeof path, "/nonexistent:%s/elsewhere:/usr/bin", w->folder);
+    expect_probe(w, path, "compiled");
+    snprintf(path, sizeof path, "%s/bin/tombac-cc", w->folder);
+    link_compiler(path);
+    expect_probe(w, "/nonexistent", "compiled");
 }
 
 /* What the device "other" (which wants line tables) prints: the command line of its compilation. */
@@ -272,11 +297,22 @@ static void test_types(void **state)
     assert_int_equal(tombac_type_size((tombac_type)-1), 0);
 }
 
-int main(void)
+static int probe(void)
 {
+    tombac_error *error = NULL;
+    tombac_status status = compile("kernel k\nobject FAKE x\n", &error);
+    puts(status == TOMBAC_OK ? "compiled" : tombac_error_message(error));
+    tombac_error_release(error);
+    return 0;
+}
+
+int main(int count, char **arguments)
+{
+    if (count == 2 && strcmp(arguments[1], "probe") == 0) return probe();
 #define TEST(f) cmocka_unit_test_setup_teardown(f, world_setup, world_teardown)
     const struct CMUnitTest tests[] = {TEST(test_devices), TEST(test_reflection), TEST(test_compiler_failures),
-        TEST(test_error_location), TEST(test_limits), TEST(test_missing_compiler), TEST(test_command_line),
+        TEST(test_error_location), TEST(test_limits), TEST(test_missing_compiler), TEST(test_search),
+        TEST(test_command_line),
         TEST(test_constants), TEST(test_bad_calls), TEST(test_types)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
