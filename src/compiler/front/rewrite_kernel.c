@@ -101,6 +101,35 @@ static tombac_status rewrite_constants(rewriter *r)
     return status;
 }
 
+/* A constant that only decides about parameters (`constant bool no_mask = !has_mask;`) would not be emitted: nothing in the
+ * code refers to it once the parameters have lost their attributes. */
+static void keep_condition(rewriter *r, const char *name)
+{
+    const token_list *list = r->list;
+    size_t length = strlen(name);
+    for (uint32_t i = 0; i + 1 < list->count; i++) {
+        const token *t = &list->tokens[i];
+        if (t->kind != TOKEN_IDENTIFIER || t->length != length || list->tokens[i + 1].code != '=') continue;
+        if (memcmp(token_text(list, i), name, length) || r->edits.edits[i].blank) continue;
+        front_edit_after(&r->edits, i, " __attribute__((used))");
+        return;
+    }
+}
+
+static void keep_conditions(rewriter *r)
+{
+    const front_kernel *kernel = r->selected;
+    for (size_t i = 0; kernel && i < kernel->parameter_count; i++) {
+        const char *name = kernel->parameters[i].condition;
+        bool repeated = false;
+        for (size_t k = 0; name && k < i; k++) {
+            const char *other = kernel->parameters[k].condition;
+            repeated |= other && !strcmp(other, name);
+        }
+        if (name && !repeated) keep_condition(r, name);
+    }
+}
+
 /* namespace { ... } hides kernels and what they are instantiated with from the linker; an inline namespace does not. */
 static void rewrite_namespaces(rewriter *r)
 {
@@ -121,6 +150,7 @@ tombac_status front_rewrite_kernels(rewriter *r)
         else rewrite_definition(r, site);
     }
     rewrite_namespaces(r);
+    keep_conditions(r);
     return rewrite_constants(r);
 }
 

@@ -142,7 +142,7 @@ static LLVMValueRef find_global(LLVMModuleRef module, const char *name)
 }
 
 /* Constants that decide about arguments are often used by nothing else; no pass may remove them before they are read. */
-static void keep_conditions(ir_kernel *kernel)
+void ir_constants_keep(ir_kernel *kernel)
 {
     for (size_t i = 0; i < kernel->kernel->parameter_count; i++) {
         const char *condition = kernel->kernel->parameters[i].condition;
@@ -165,7 +165,6 @@ tombac_status ir_constants_set(ir_kernel *kernel, const ir_request *request, con
 {
     size_t count = front_constant_count(request->unit);
     tombac_status status = check_known(request, error);
-    keep_conditions(kernel);
     if (status != TOMBAC_OK || !count) return status;
     kernel->constants = calloc(count, sizeof *kernel->constants);
     if (!kernel->constants) return tb_fail_memory(error);
