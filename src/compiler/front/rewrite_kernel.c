@@ -102,16 +102,24 @@ static tombac_status rewrite_constants(rewriter *r)
 }
 
 /* A constant that only decides about parameters (`constant bool no_mask = !has_mask;`) would not be emitted: nothing in the
- * code refers to it once the parameters have lost their attributes. */
+ * code refers to it once the parameters have lost their attributes. A function behind it does. */
 static void keep_condition(rewriter *r, const char *name)
 {
     const token_list *list = r->list;
+    const token *t = list->tokens;
     size_t length = strlen(name);
     for (uint32_t i = 0; i + 1 < list->count; i++) {
-        const token *t = &list->tokens[i];
-        if (t->kind != TOKEN_IDENTIFIER || t->length != length || list->tokens[i + 1].code != '=') continue;
+        if (t[i].kind != TOKEN_IDENTIFIER || t[i].length != length || t[i + 1].code != '=') continue;
         if (memcmp(token_text(list, i), name, length) || r->edits.edits[i].blank) continue;
-        front_edit_after(&r->edits, i, " __attribute__((used))");
+        uint32_t end = i + 1;
+        while (end < list->count && t[end].code != ';') end = t[end].match > end ? t[end].match + 1 : end + 1;
+        if (end >= list->count) return;
+        tb_text text = {0};
+        tb_text_printf(&text,
+            " extern \"C\" { [[clang::sycl_external]] bool __tombac_condition_%s() { return %s; } }", name, name);
+        front_edit_after(&r->edits, end, tb_text_string(&text));
+        r->edits.pool.bad |= text.bad;
+        tb_text_free(&text);
         return;
     }
 }

@@ -204,6 +204,7 @@ static tombac_status decide_arguments(ir_kernel *kernel, tombac_error **error)
         ir_argument *argument = &kernel->arguments[i];
         status = ir_constants_condition(kernel, argument->parameter, &argument->active, error);
     }
+    ir_constants_drop(kernel);
     return status;
 }
 
