@@ -275,6 +275,8 @@ static tombac_status inline_and_clean(ir_kernel *kernel, const char *math_librar
     status = ir_run_passes(kernel, "always-inline,globaldce", error);
     if (status == TOMBAC_OK) status = unroll_recursion(kernel, error);
     if (status == TOMBAC_OK) status = ir_loops_merge_latches(kernel->function, error);
+    /* First sroa: it splits copies of structs by their members, not by the alignment that the inliner gives them. */
+    if (status == TOMBAC_OK) status = ir_run_passes(kernel, "function(sroa)", error);
     if (status == TOMBAC_OK) ir_lower_intrinsics(kernel->module, kernel->function);
     if (status == TOMBAC_OK) ir_define_results(kernel->module, kernel->function);
     if (status == TOMBAC_OK) status = ir_run_passes(kernel, "function(sroa,instsimplify,sccp,sroa),globaldce", error);
