@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -185,11 +186,10 @@ static tombac_status run_clang(
     } else if (status == TOMBAC_OK && process.exit_status > 1) {
         status = tb_fail(error, TOMBAC_ERROR_COMPILER, "the preprocessor failed with status %d", process.exit_status);
     } else if (status == TOMBAC_OK && process.exit_status) {
-        /* Apple's frameworks that are not there yet: the include says which */
-        bool missing = strstr(tb_text_string(&process.errors), "'MetalPerformancePrimitives/") != NULL;
-        status = missing ? TOMBAC_ERROR_UNSUPPORTED : TOMBAC_ERROR_SOURCE;
-        tb_fail(error, status, "%s%s", tb_text_string(&process.errors),
-            missing ? "MetalPerformancePrimitives is not supported\n" : "");
+        /* A header of ours may say (#error) that what it would declare is not supported. */
+        bool unsupported = strstr(tb_text_string(&process.errors), "is not supported by Tombac") != NULL;
+        status = tb_fail(error, unsupported ? TOMBAC_ERROR_UNSUPPORTED : TOMBAC_ERROR_SOURCE, "%s",
+            tb_text_string(&process.errors));
     }
     tb_text_free(&process.errors);
     unit->preprocessed = process.output;
@@ -199,6 +199,8 @@ static tombac_status run_clang(
 tombac_status front_preprocess(front_unit *unit, const char *source, size_t size, tombac_error **error)
 {
     const front_options *o = &unit->options;
+    if (!source && access(unit->main_path, R_OK) != 0)
+        return tb_fail_errno(error, "cannot read '%s'", unit->main_path);
     command_line line = {.room = MAX_ARGUMENTS + 2 * (o->define_count + o->include_folder_count)};
     line.arguments = calloc(line.room, sizeof *line.arguments);
     tb_text input = {0}, folder = {0};
