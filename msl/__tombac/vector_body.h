@@ -20,8 +20,8 @@ template <typename T> struct alignas(sizeof(T) * (__TB_N == 2 ? 2 : 4)) vec<T, _
 
     vec() = default;
     __TB_CONST_FN vec(T value) : __TB_LANES(__TB_SPLAT) {}
-    /* Other scalars that convert through a class: bfloat, user types. */
-    template <typename U, enable_if_t<__is_class(U) && __is_convertible(U, T) && !__is_vector_v<U>, int> = 0>
+    /* Scalars whose conversion to T is already a class's: to and from bfloat, from user types. */
+    template <typename U, enable_if_t<__spreads_v<U, T>, int> = 0>
     __TB_CONST_FN vec(U value) : __TB_LANES(__TB_SPLAT_CAST) {}
     __TB_CONST_FN vec(__TB_LANES(__TB_TAKE)) : __TB_LANES(__TB_FROM) {}
 #if __TB_N == 3
@@ -127,6 +127,8 @@ template <typename T> struct __packed_vec<vec<T, __TB_N>> {
     __packed_vec() = default;
     __TB_CONST_FN __packed_vec(__vector other) : __TB_LANES(__TB_COPY) {}
     __TB_CONST_FN __packed_vec(T value) : __TB_LANES(__TB_SPLAT) {}
+    template <typename U, enable_if_t<__spreads_v<U, T>, int> = 0>
+    __TB_CONST_FN __packed_vec(U value) : __TB_LANES(__TB_SPLAT_CAST) {}
     __TB_CONST_FN __packed_vec(__TB_LANES(__TB_TAKE)) : __TB_LANES(__TB_FROM) {}
 #if __TB_N == 3
     __TB_CONST_FN __packed_vec(T a, T b) : __packed_vec(__vector(a, b)) {}

@@ -53,6 +53,9 @@ YES(is_constructible_v<float4, float, float2, float>); YES(is_constructible_v<fl
 YES(is_constructible_v<float4, packed_float3, float>); YES(is_constructible_v<half3, packed_float3>);
 NO(is_convertible_v<float, float4x4>); YES(is_constructible_v<float4x4, float>); YES(is_constructible_v<half4x4, float4x4>);
 YES(is_convertible_v<bfloat, float>); YES(is_constructible_v<half, bfloat>); YES(is_convertible_v<bfloat, float4>);
+YES(is_convertible_v<int, bfloat4> && is_convertible_v<float, bfloat4> && is_convertible_v<bfloat, bfloat4>);
+YES(is_convertible_v<int, packed_bfloat3> && is_convertible_v<int, packed_float3>); NO(is_convertible_v<float2, bfloat4>);
+SAME(bfloat4, bfloat4() * 2); SAME(bfloat4, bfloat4() + bfloat()); SAME(float4, float4() * bfloat());
 
 /* ---- Constant expressions ---- */
 constexpr float4 c(1, 2, 3, 4);
