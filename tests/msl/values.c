@@ -182,6 +182,31 @@ static void test_nextafter(void **unused)
         else assert_int_equal(order_of(hz[i]), order_of(a) + (order_of(b) > order_of(a)) - (order_of(b) < order_of(a)));
     }
 }
+/* One rounding: in long double the sum is exact or so far from the halves' midpoints that it does not matter. */
+void h_fma(const half *a, const half *b, const half *c, half *r, int n);
+void f_fma(const float *a, const float *b, const float *c, float *r, int n);
+static void test_fma(void **unused)
+{
+    static half r[COUNT];
+    static float fr[COUNT];
+    fill();
+    f_fma(x, y, x, fr, COUNT);
+    for (int i = 0; i < COUNT; i++) assert_true(same_float(fr[i], fmaf(x[i], y[i], x[i])));
+    for (int round = 0; round < 500; round++) {
+        for (int i = 0; i < COUNT; i++) { /* near each other, so that all digits matter; midpoints are frequent */
+            uint16_t bits[3] = {(uint16_t)next_random(), (uint16_t)next_random(), (uint16_t)next_random()};
+            if (round % 2) bits[0] = 0x3000 | (bits[0] & 0x8fff), bits[1] = 0x3000 | (bits[1] & 0x8fff);
+            if (round % 4 == 1) bits[2] = (bits[2] & 0x83ff) | (uint16_t)(i % 8 << 10);
+            memcpy(&hx[i], &bits[0], 2), memcpy(&hy[i], &bits[1], 2), memcpy(&hz[i], &bits[2], 2);
+        }
+        h_fma(hx, hy, hz, r, COUNT);
+        for (int i = 0; i < COUNT; i++) {
+            half e = (half)((long double)hx[i] * (long double)hy[i] + (long double)hz[i]);
+            if (!same_half(r[i], e))
+                fail_msg("fma(%a, %a, %a) = %a", (double)hx[i], (double)hy[i], (double)hz[i], (double)r[i]);
+        }
+    }
+}
 /* Half functions are float ones, rounded once. */
 static void test_half_through_float(void **unused)
 {
@@ -460,7 +485,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rounding), cmocka_unit_test(test_fract), cmocka_unit_test(test_two_arguments),
-        cmocka_unit_test(test_nextafter), cmocka_unit_test(test_half_through_float), cmocka_unit_test(test_vector_forms),
+        cmocka_unit_test(test_nextafter), cmocka_unit_test(test_fma), cmocka_unit_test(test_half_through_float), cmocka_unit_test(test_vector_forms),
         cmocka_unit_test(test_char), cmocka_unit_test(test_uchar), cmocka_unit_test(test_short), cmocka_unit_test(test_ushort),
         cmocka_unit_test(test_int), cmocka_unit_test(test_uint), cmocka_unit_test(test_long), cmocka_unit_test(test_ulong),
         cmocka_unit_test(test_bfloat), cmocka_unit_test(test_pack), cmocka_unit_test(test_unpack), cmocka_unit_test(test_atomics),

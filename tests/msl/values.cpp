@@ -24,6 +24,14 @@ FLOAT1(exp) FLOAT1(sin) FLOAT1(log2)
         for (int i = 0; i < n; i++) z[i] = metal::NAME(x[i], y[i]);                                            \
     }
 FLOAT2(fmin) FLOAT2(fmax) FLOAT2(copysign) FLOAT2(nextafter) FLOAT2(fdim) FLOAT2(fmod) FLOAT2(pow)
+EXPORT h_fma(const half *x, const half *y, const half *z, half *r, int n)
+{
+    for (int i = 0; i < n; i++) r[i] = fma(x[i], y[i], z[i]);
+}
+EXPORT f_fma(const float *x, const float *y, const float *z, float *r, int n)
+{
+    for (int i = 0; i < n; i++) r[i] = fma(x[i], y[i], z[i]);
+}
 EXPORT vector_forms(const float *x, float *y)
 {
     float4 v(x[0], x[1], x[2], x[3]), second;
