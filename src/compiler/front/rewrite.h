@@ -18,6 +18,8 @@ typedef struct rewriter {
     const front_kernel *selected; /* NULL: the whole file */
     bool *swizzle_fields;         /* per swizzle spelling: a class of the source has a member of that name */
     bool *wrapped;                /* per token: this '?' has been wrapped already */
+    bool safe_base;               /* a region that matters asks for safe math: see rewrite_pragma.c */
+    unsigned safe_regions;        /* looked at */
     tombac_error **error;
 } rewriter;
 
@@ -47,6 +49,8 @@ void front_rewrite_swizzle(rewriter *r, uint32_t i, bool even_if_field);
 void front_rewrite_ternaries(rewriter *r);
 /* Wraps the operands of the '?' at i; false if that was done before or cannot be. */
 bool front_wrap_ternary(rewriter *r, uint32_t i);
+/* reach.c: can the selected kernel reach the function that holds this directive? */
+bool front_reaches_directive(rewriter *r, uint32_t d);
 /* rewrite_pragma.c: R11. */
 void front_rewrite_pragmas(rewriter *r);
 
