@@ -11,7 +11,12 @@
 
 #define PROGRAM "tombac-cc"
 #define DEFAULT_TIME_LIMIT 60.0                /* seconds */
-#define DEFAULT_MEMORY_LIMIT ((size_t)8 << 30) /* bytes of address space */
+/* Bytes of address space. A compiler that was built with a sanitizer, as this library then is, needs terabytes. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define DEFAULT_MEMORY_LIMIT ((size_t)0)
+#else
+#define DEFAULT_MEMORY_LIMIT ((size_t)8 << 30)
+#endif
 enum { EXIT_USAGE = 2, EXIT_SOURCE = 3, EXIT_UNSUPPORTED = 4, EXIT_INTERNAL = 5 };
 
 /* ---- Command lines ---- */
