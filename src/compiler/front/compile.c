@@ -26,7 +26,7 @@ static void push(arguments *a, const char *argument)
 static const char *const fixed[] = {"-cc1", "-triple", "nvptx64", "-faddress-space-map-mangling=no", "-x", "c++",
     "-std=c++17", "-fsycl-is-device", "-O1", "-funroll-loops", "-relaxed-aliasing", "-fno-threadsafe-statics",
     "-disable-free", "-disable-llvm-passes", "-discard-value-names", "-nostdsysteminc", "-nobuiltininc",
-    "-fno-caret-diagnostics", "-fno-diagnostics-use-presumed-location", "-fmessage-length=0", "-ferror-limit", "200"};
+    "-fno-caret-diagnostics", "-fno-diagnostics-use-presumed-location", "-fmessage-length=0", "-fno-elide-type", "-ferror-limit", "200"};
 
 /* Fast math never promises the absence of infinities or NaNs: kernels use -INFINITY as a mask. */
 static void push_math(arguments *a, tombac_math math)
@@ -59,6 +59,8 @@ typedef struct attempt {
     tb_text text;
     uint32_t *offsets;
     tb_process process;
+    tb_text unsupported; /* reports about declarations that were left out, in case they turn out to be needed */
+    front_position unsupported_at;
 } attempt;
 
 static tombac_status run(attempt *a, tombac_error **error)
@@ -70,7 +72,7 @@ static tombac_status run(attempt *a, tombac_error **error)
     if (umbrella.bad) return tb_fail_memory(error);
     push(&line, unit->paths.clang);
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) push(&line, fixed[i]);
-    push_math(&line, unit->options.math);
+    push_math(&line, a->r->safe_base ? TOMBAC_MATH_SAFE : unit->options.math);
     push_warnings(&line, unit->options.warnings);
     push(&line, "-internal-isystem");
     push(&line, unit->paths.msl);
@@ -114,10 +116,58 @@ static bool begins(const diagnostic *d, const char *words)
     return d->length >= length && memcmp(d->message, words, length) == 0;
 }
 
-/* Applies what the errors ask for; false if there is nothing. */
-static bool repair(rewriter *r, const diagnostic_list *list)
+/* The declaration at program scope around a token: first and last token. */
+static bool outermost(const rewriter *r, uint32_t at, uint32_t *first, uint32_t *last)
 {
+    const token *t = r->list->tokens;
+    while (t[at].brace != NO_TOKEN && t[t[at].brace].scope != SCOPE_NAMESPACE) at = t[at].brace;
+    if (t[at].bracket != 0 && t[at].bracket != '{') {
+        uint32_t i = at; /* inside the parentheses of a function's head: back to its first token */
+        while (i > 0 && t[i].bracket != 0 && t[i].bracket != '{') i--;
+        at = i;
+    }
+    *first = t[at].head;
+    for (uint32_t i = at; i < r->list->count; i++) {
+        *last = i;
+        if (t[i].code == ';') return true;
+        if (t[i].code == '{') {
+            *last = t[i].match;
+            if (t[*last + 1].code == ';') ++*last;
+            return true;
+        }
+        if (t[i].code == '(' || t[i].code == '[') i = t[i].match;
+    }
+    return false;
+}
+
+/* A selected kernel need not suffer from textures in a function that it does not call: leaves out such declarations. */
+static bool leave_out(attempt *a, const diagnostic_list *list)
+{
+    rewriter *r = a->r;
     bool changed = false;
+    for (size_t i = 0; r->selected && i < list->count; i++) {
+        if (list->items[i].kind != DIAGNOSTIC_ERROR || !front_diagnostic_says(&list->items[i], "not supported")) continue;
+        uint32_t at = front_diagnostic_token(list, i), first, last;
+        if (at >= r->list->count || r->edits.edits[at].blank || !outermost(r, at, &first, &last)) continue;
+        for (size_t k = 0; k < r->unit->site_count; k++) { /* never the kernel itself */
+            const kernel_site *site = &r->unit->sites[k];
+            if (site->head == first && site->kernel != NO_TOKEN && &r->unit->kernels[site->kernel] == r->selected)
+                return changed;
+        }
+        diagnostic_list one = {&list->items[i], 1};
+        while (i + one.count < list->count && list->items[i + one.count].kind == DIAGNOSTIC_NOTE) one.count++;
+        front_show_diagnostics(r, &one, &a->unsupported, &a->unsupported_at);
+        front_edit_blank(&r->edits, first, last);
+        changed = true;
+    }
+    return changed;
+}
+
+/* Applies what the errors ask for; false if there is nothing. */
+static bool repair(attempt *a, const diagnostic_list *list)
+{
+    rewriter *r = a->r;
+    bool changed = leave_out(a, list);
     for (size_t i = 0; i < list->count; i++) {
         const diagnostic *d = &list->items[i];
         if (d->kind != DIAGNOSTIC_ERROR || d->token == NO_TOKEN || d->token >= r->list->count) continue;
@@ -149,9 +199,16 @@ static tombac_status fail(attempt *a, const diagnostic_list *list, tombac_error 
     tombac_status status = front_show_diagnostics(a->r, list, &report, &first);
     if (report.bad) {
         status = tb_fail_memory(error);
-    } else if (report.size == 0 || a->process.exit_status != 1) {
-        status = tb_fail(error, TOMBAC_ERROR_COMPILER, "clang failed with status %d:\n%s", a->process.exit_status,
-            tb_text_string(&a->process.errors));
+    } else if (a->unsupported.size) {
+        status = tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "%s", a->unsupported.data);
+        first = a->unsupported_at;
+        if (first.file) tb_error_set_location(error, first.file, first.line, first.column);
+    } else if (a->process.exit_status != 1) {
+        status = tb_fail(error, TOMBAC_ERROR_COMPILER, "clang crashed (status %d) while compiling %s%s\n%s",
+            a->process.exit_status, a->r->selected ? "kernel " : a->r->unit->main_path,
+            a->r->selected ? a->r->selected->name : "", tb_text_string(&report));
+    } else if (report.size == 0) {
+        status = tb_fail(error, TOMBAC_ERROR_COMPILER, "clang failed:\n%s", tb_text_string(&a->process.errors));
     } else {
         status = tb_fail(error, status, "%s", report.data);
         if (first.file) tb_error_set_location(error, first.file, first.line, first.column);
@@ -176,7 +233,7 @@ static tombac_status compile(attempt *a, front_result *result, tombac_error **er
         else if (!front_parse_diagnostics(a->r, &a->process.errors, &a->text, a->offsets, &list))
             return tb_fail_memory(error);
         bool done = !again && a->process.exit_status == 0;
-        if (!again && !done && n + 1 < MAX_ATTEMPTS) again = repair(a->r, &list);
+        if (!again && !done && n + 1 < MAX_ATTEMPTS) again = repair(a, &list);
         if (done) front_show_diagnostics(a->r, &list, &result->diagnostics, NULL);
         else if (!again) status = fail(a, &list, error);
         free(list.items);
@@ -225,6 +282,7 @@ tombac_status front_compile(
         front_result_free(result);
     }
     free(a.offsets);
+    tb_text_free(&a.unsupported);
     forget(&a);
     front_rewrite_free(&r);
     return status;

@@ -211,7 +211,8 @@ static bool read_instantiation(finder *f, uint32_t i, uint32_t *at)
         if (front_is_attribute(list, end))
             is_kernel |= has_attribute(list, end, "kernel") || has_attribute(list, end, "host_name");
         else if (t[end].code == KW_KERNEL) is_kernel = true;
-        if (t[end].code == '{' || t[end].code == '}') return true;
+        bool again = end > i && t[end].code == KW_TEMPLATE && t[end - 1].kind != TOKEN_PUNCTUATOR;
+        if (t[end].code == '{' || t[end].code == '}' || again) return true;
         if (t[end].match > end && t[end].match != NO_TOKEN) end = t[end].match;
     }
     if (!is_kernel || end == list->count) return true;

@@ -111,8 +111,7 @@ bool front_parse_diagnostics(const rewriter *r, const tb_text *errors, const tb_
     return fine;
 }
 
-/* Where to show a diagnostic of Metal's headers: the first of its notes that is in the user's source. */
-static uint32_t anchor(const diagnostic_list *list, size_t i)
+uint32_t front_diagnostic_token(const diagnostic_list *list, size_t i)
 {
     uint32_t at = list->items[i].token;
     for (size_t k = i + 1; at == NO_TOKEN && k < list->count && list->items[k].kind == DIAGNOSTIC_NOTE; k++)
@@ -120,13 +119,38 @@ static uint32_t anchor(const diagnostic_list *list, size_t i)
     return at;
 }
 
-static bool says(const diagnostic *d, const char *words) { return memmem(d->message, d->length, words, strlen(words)); }
+bool front_diagnostic_says(const diagnostic *d, const char *words)
+{
+    return memmem(d->message, d->length, words, strlen(words)) != NULL;
+}
 
-static void show(const rewriter *r, const diagnostic *d, uint32_t at, tb_text *out, front_position *first)
+/* The same error at the same place, as a header gives it for each member of a class. */
+static bool repeats(const diagnostic_list *list, size_t i, uint32_t at, uint32_t last, size_t last_index)
+{
+    const diagnostic *a = &list->items[i], *b = &list->items[last_index];
+    return i > 0 && at != NO_TOKEN && at == last && a->kind == b->kind && a->length == b->length &&
+           memcmp(a->message, b->message, a->length) == 0;
+}
+
+/* A static assertion of Metal's headers speaks to the user: its message alone counts. */
+static diagnostic plain(const diagnostic *d)
+{
+    diagnostic out = *d;
+    const char *start = "static assertion failed";
+    const char *colon = memmem(d->message, d->length, "': ", 3);
+    if (d->token == NO_TOKEN && colon && d->length > strlen(start) && !memcmp(d->message, start, strlen(start))) {
+        out.message = colon + 3;
+        out.length -= (size_t)(out.message - d->message);
+    }
+    return out;
+}
+
+static void show(const rewriter *r, const diagnostic *original, uint32_t at, tb_text *out, front_position *first)
 {
     static const char *const kinds[] = {"error", "warning", "note"};
     const token *t = &r->list->tokens[at < r->list->count ? at : r->list->count];
     tb_text message = {0};
+    diagnostic shorter = plain(original), *d = &shorter;
     front_metal_words(d->message, d->length, r->list->text + t->offset, t->length, &message);
     front_position position = front_locate(r->unit, t->offset + d->inside, t->line);
     front_report(r->unit, position, kinds[d->kind], tb_text_string(&message), out);
@@ -141,7 +165,8 @@ tombac_status front_show_diagnostics(
     tombac_status status = TOMBAC_ERROR_SOURCE;
     size_t errors = 0, notes = 0, hidden = 0;
     bool shown = false;
-    uint32_t used = NO_TOKEN;
+    uint32_t used = NO_TOKEN, last = NO_TOKEN;
+    size_t last_index = 0;
     for (size_t i = 0; i < list->count; i++) {
         const diagnostic *d = &list->items[i];
         if (d->kind == DIAGNOSTIC_NOTE) {
@@ -149,13 +174,19 @@ tombac_status front_show_diagnostics(
             show(r, d, d->token, out, NULL);
             continue;
         }
-        uint32_t at = anchor(list, i);
+        uint32_t at = front_diagnostic_token(list, i);
         notes = 0;
         used = d->token == NO_TOKEN ? at : NO_TOKEN;
         shown = !(d->kind == DIAGNOSTIC_WARNING && d->token == NO_TOKEN);
+        if (repeats(list, i, at, last, last_index)) {
+            shown = false;
+            continue;
+        }
+        last = at;
+        last_index = i;
         if (d->kind == DIAGNOSTIC_ERROR) {
-            if (says(d, "not supported")) status = TOMBAC_ERROR_UNSUPPORTED;
-            if (says(d, "too many errors emitted")) continue;
+            if (front_diagnostic_says(d, "not supported")) status = TOMBAC_ERROR_UNSUPPORTED;
+            if (front_diagnostic_says(d, "too many errors emitted")) continue;
             shown = ++errors <= MAX_SHOWN_ERRORS;
             hidden += !shown;
         }

@@ -23,6 +23,9 @@ typedef struct diagnostic_list {
  * diagnostics are skipped. False if memory is short. */
 bool front_parse_diagnostics(const rewriter *r, const tb_text *errors, const tb_text *text, const uint32_t *offsets,
     diagnostic_list *list);
+/* Where to show the i-th diagnostic: if it is in Metal's headers, at the first of its notes that is in the user's source. */
+uint32_t front_diagnostic_token(const diagnostic_list *list, size_t i);
+bool front_diagnostic_says(const diagnostic *d, const char *words);
 /* Appends reports. `first`, if not NULL, receives the position of the first error. Returns SOURCE, or UNSUPPORTED if
  * an error says that something is not supported. */
 tombac_status front_show_diagnostics(

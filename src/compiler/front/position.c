@@ -160,6 +160,13 @@ front_position front_locate(const front_unit *unit, uint32_t offset, uint32_t li
     size_t length = 0;
     const char *raw = raw_line(unit, position.file, position.line, &length);
     if (raw && length <= MAX_SHOWN_LINE) position.column = column_of(unit, offset, line, raw, length);
+    if (raw && position.column == 0 && length <= MAX_SHOWN_LINE) { /* not a token: the same text in the raw line */
+        const char *text = unit->list.text + offset, *end = unit->list.text + unit->list.size;
+        size_t same = 0;
+        while (text + same < end && same < 8 && text[same] != '\n') same++;
+        const char *found = same ? memmem(raw, length, text, same) : NULL;
+        if (found) position.column = (unsigned)(found - raw) + 1;
+    }
     if (position.column == 0) { /* the line's first character */
         size_t i = 0;
         while (raw && i < length && (raw[i] == ' ' || raw[i] == '\t')) i++;

@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -97,6 +98,24 @@ static bool is_own(const front_unit *unit, const char *path)
     return path[0] == '<' || (strncmp(path, unit->paths.msl, length) == 0 && path[length] == '/');
 }
 
+/* Clang takes a NUL byte for white space; here it means that this is no source. */
+static tombac_status refuse_nul(const front_unit *unit, const source_file *file, tombac_error **error)
+{
+    const char *nul = memchr(file->text, 0, file->size);
+    if (!nul) return TOMBAC_OK;
+    front_position at = {file->path, 1, 1};
+    for (const char *p = file->text; p < nul; p++) {
+        at.column = *p == '\n' ? 1 : at.column + 1;
+        at.line += *p == '\n';
+    }
+    tb_text report = {0};
+    front_report(unit, at, "error", "the source contains a NUL byte", &report);
+    tombac_status status = tb_fail(error, TOMBAC_ERROR_SOURCE, "%s", tb_text_string(&report));
+    tb_error_set_location(error, at.file, at.line, at.column);
+    tb_text_free(&report);
+    return status;
+}
+
 /* Reads the files that the markers name. */
 static tombac_status read_files(front_unit *unit, const char *source, size_t size, tombac_error **error)
 {
@@ -116,9 +135,10 @@ static tombac_status read_files(front_unit *unit, const char *source, size_t siz
         d->path = strdup(file->path);
         d->size = file->size = text.size;
         d->hash = XXH3_64bits(tb_text_string(&text), text.size);
-        if (text.size == 0) tb_text_puts(&text, "");
-        file->text = text.size ? tb_text_take(&text) : strdup("");
+        file->text = tb_text_take(&text);
         if (!d->path || !file->text) return tb_fail_memory(error);
+        tombac_status status = refuse_nul(unit, file, error);
+        if (status != TOMBAC_OK) return status;
     }
     return TOMBAC_OK;
 }
@@ -163,10 +183,12 @@ static tombac_status run_clang(
         if (error) tombac_error_release(*error);
         status = tb_fail(error, TOMBAC_ERROR_COMPILER, "the preprocessor ran longer than 120 s and was stopped");
     } else if (status == TOMBAC_OK && process.exit_status > 1) {
-        status = tb_fail(error, TOMBAC_ERROR_COMPILER, "the preprocessor failed with status %d:\n%s",
-            process.exit_status, tb_text_string(&process.errors));
+        status = tb_fail(error, TOMBAC_ERROR_COMPILER, "the preprocessor failed with status %d", process.exit_status);
     } else if (status == TOMBAC_OK && process.exit_status) {
-        status = tb_fail(error, TOMBAC_ERROR_SOURCE, "%s", tb_text_string(&process.errors));
+        /* A header of ours may say (#error) that what it would declare is not supported. */
+        bool unsupported = strstr(tb_text_string(&process.errors), "is not supported by Tombac") != NULL;
+        status = tb_fail(error, unsupported ? TOMBAC_ERROR_UNSUPPORTED : TOMBAC_ERROR_SOURCE, "%s",
+            tb_text_string(&process.errors));
     }
     tb_text_free(&process.errors);
     unit->preprocessed = process.output;
@@ -176,6 +198,8 @@ static tombac_status run_clang(
 tombac_status front_preprocess(front_unit *unit, const char *source, size_t size, tombac_error **error)
 {
     const front_options *o = &unit->options;
+    if (!source && access(unit->main_path, R_OK) != 0)
+        return tb_fail_errno(error, "cannot read '%s'", unit->main_path);
     command_line line = {.room = MAX_ARGUMENTS + 2 * (o->define_count + o->include_folder_count)};
     line.arguments = calloc(line.room, sizeof *line.arguments);
     tb_text input = {0}, folder = {0};

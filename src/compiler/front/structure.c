@@ -9,7 +9,7 @@
 
 enum { SAW_NAMESPACE = 1, SAW_ENUM = 2, SAW_CLASS = 4, SAW_PARENTHESES = 8, SAW_SQUARES = 16, SAW_ASSIGNMENT = 32 };
 
-enum { MAX_ANGLE_TOKENS = 4096 };
+enum { MAX_ANGLE_TOKENS = 4096, MAX_DEPTH = 256 }; /* the depth is clang's own limit too */
 
 typedef struct level {
     uint32_t open;     /* token of the bracket, NO_TOKEN at the top */
@@ -76,6 +76,10 @@ static tombac_status match_brackets(token_list *list, lex_problem *problem, tomb
         uint32_t code = t[i].code;
         if (code == '(' || code == '[' || code == '{') {
             stack[depth++] = i;
+            if (depth > MAX_DEPTH) {
+                bad = i;
+                message = "brackets are nested more than 256 deep";
+            }
         } else if (code == ')' || code == ']' || code == '}') {
             if (depth == 0 || closer_of(t[stack[depth - 1]].code) != (char)code) {
                 bad = i;

@@ -73,18 +73,29 @@ static bool parametric(scanner *s)
     const char *p = s->p;
     size_t used = 0;
     bool packed = false, matrix = false;
+    const char *name;
 #define EAT(word) ((size_t)(s->end - p) >= strlen(word) && memcmp(p, word, strlen(word)) == 0 ? (p += strlen(word), true) : false)
     EAT("metal::");
+    if (EAT("simdgroup_matrix<")) {
+        name = scalar(p, (size_t)(s->end - p), &used);
+        if (name) p += used;
+        if (!name || !EAT(", 8, 8>")) return false;
+        tb_text_printf(s->out, "simdgroup_%s8x8", name);
+        s->p = p;
+        return true;
+    }
     if (EAT("__packed_vec<") || EAT("packed_vec<")) {
         packed = true;
         EAT("metal::");
     }
     if (EAT("matrix<")) matrix = true;
     else if (!EAT("vec<")) return false;
-    const char *name = scalar(p, (size_t)(s->end - p), &used);
+    name = scalar(p, (size_t)(s->end - p), &used);
     if (!name) return false;
     p += used;
-    if (!EAT(", ") || p >= s->end || !isdigit((unsigned char)*p)) return false;
+    if (!EAT(", ")) return false;
+    EAT("sizeof...(I) aka "); /* the length of a swizzle */
+    if (p >= s->end || !isdigit((unsigned char)*p)) return false;
     char first = *p++, second = 0;
     if (matrix) {
         if (!EAT(", ") || p >= s->end || !isdigit((unsigned char)*p)) return false;
@@ -126,10 +137,57 @@ static bool exact(scanner *s)
     return false;
 }
 
+/* Writes `text`, leaving out (aka 'T') after 'T': Metal's names for types make the two the same. */
+static void append_without_aka(const tb_text *text, tb_text *out)
+{
+    static const char aka[] = " (aka '";
+    const char *p = tb_text_string(text), *end = p + text->size, *quoted = NULL;
+    size_t quoted_length = 0;
+    while (p < end) {
+        size_t length = sizeof aka - 1;
+        if ((size_t)(end - p) > length && memcmp(p, aka, length) == 0) {
+            const char *close = memchr(p + length, '\'', (size_t)(end - p) - length);
+            bool same = close && quoted && (size_t)(close - p) - length == quoted_length &&
+                        memcmp(p + length, quoted, quoted_length) == 0;
+            if (same && close + 1 < end && close[1] == ')') {
+                p = close + 2;
+                continue;
+            }
+        }
+        if (*p == '\'') {
+            const char *close = memchr(p + 1, '\'', (size_t)(end - p) - 1);
+            if (close) {
+                quoted = p + 1;
+                quoted_length = (size_t)(close - quoted);
+                tb_text_append(out, p, (size_t)(close + 1 - p));
+                p = close + 1;
+                continue;
+            }
+        }
+        tb_text_putc(out, *p++);
+    }
+}
+
 void front_metal_words(const char *message, size_t length, const char *original, size_t original_length, tb_text *out)
 {
-    scanner s = {message, message + length, out};
+    tb_text words_replaced = {0};
+    scanner s = {message, message + length, &words_replaced};
     char before = ' ';
+    static const struct {
+        const char *clang, *metal;
+    } wholes[] = {{"__conditional_type", "incompatible operand types of '?:'"}, /* inside __tc, which stands for ?: (R10) */
+        {"variable does not have a constant initializer", "variables in threadgroup memory cannot be initialised by a constructor"},
+        {"'require_constant_initialization'", "declared in threadgroup memory here"}};
+    for (size_t i = 0; i < sizeof wholes / sizeof *wholes; i++)
+        if (memmem(message, length, wholes[i].clang, strlen(wholes[i].clang))) {
+            tb_text_puts(out, wholes[i].metal);
+            return;
+        }
+    static const char undeclared[] = "use of undeclared 'swz"; /* a swizzle of what has no members */
+    if (starts(&s, undeclared)) {
+        tb_text_puts(s.out, "no member named '");
+        s.p += sizeof undeclared - 1 - 3;
+    }
     while (s.p < s.end) {
         bool start = !is_word(before) && before != ':';
         const char *was = s.p;
@@ -138,8 +196,10 @@ void front_metal_words(const char *message, size_t length, const char *original,
             if (before == ':' || before == '_') before = ' ';
             continue;
         }
-        /* (aka 'float4') after 'float4' stays: rare, and never wrong */
         before = *s.p;
-        tb_text_putc(out, *s.p++);
+        tb_text_putc(s.out, *s.p++);
     }
+    append_without_aka(&words_replaced, out);
+    out->bad |= words_replaced.bad;
+    tb_text_free(&words_replaced);
 }

@@ -1,0 +1,4 @@
+//@ check k
+//? source error
+//: 4:36: error: kernel parameter 'i' has no attribute that says what it receives
+kernel void k(device float *a, int i) {}
