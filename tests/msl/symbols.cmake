@@ -1,12 +1,13 @@
-# Compiles every_function.cpp, inlines, and compares what is left undefined with the operations that docs/operations.md lists.
-#   cmake -DCLANG=… -DOPT=… -DFLAGS=… -DPCH=… -DSOURCE=… -DOUTPUT=… -P symbols.cmake
+# Compiles every_function.cpp, inlines, and compares what is left undefined with the operations that docs/operations.md lists;
+# then makes code for x86-64-v3 and looks for calls that the code generator added (fminf, __truncdfhf2, …).
+#   cmake -DCLANG=… -DLLVM_BIN=… -DFLAGS=… -DPCH=… -DSOURCE=… -DOUTPUT=… -P symbols.cmake
 separate_arguments(FLAGS)
 execute_process(COMMAND ${CLANG} -cc1 ${FLAGS} -Wno-everything -include-pch ${PCH} -emit-llvm-bc -disable-llvm-passes
                         ${SOURCE} -o ${OUTPUT}.bc RESULT_VARIABLE failed)
 if(failed)
   message(FATAL_ERROR "does not compile")
 endif()
-execute_process(COMMAND ${OPT} -passes=always-inline,globaldce -S ${OUTPUT}.bc -o ${OUTPUT}.ll RESULT_VARIABLE failed)
+execute_process(COMMAND ${LLVM_BIN}/opt -passes=always-inline,globaldce -S ${OUTPUT}.bc -o ${OUTPUT}.ll RESULT_VARIABLE failed)
 if(failed)
   message(FATAL_ERROR "opt failed")
 endif()
@@ -49,4 +50,18 @@ endif()
 file(STRINGS ${OUTPUT}.ll strays REGEX " bfloat " LIMIT_COUNT 1)
 if(strays)
   message(SEND_ERROR "LLVM's bfloat type is in the IR: ${strays}")
+endif()
+
+execute_process(COMMAND ${LLVM_BIN}/opt "-passes=sroa,instcombine<no-verify-fixpoint>,simplifycfg" -S ${OUTPUT}.ll
+                COMMAND grep -v "^target "
+                COMMAND ${LLVM_BIN}/llc -O1 -mtriple=x86_64-linux-gnu -mcpu=x86-64-v3 -filetype=obj -o ${OUTPUT}.o
+                RESULTS_VARIABLE failed)
+if(NOT failed STREQUAL "0;0;0")
+  message(FATAL_ERROR "no code can be made: ${failed}")
+endif()
+execute_process(COMMAND ${LLVM_BIN}/llvm-nm --undefined-only --just-symbol-name ${OUTPUT}.o OUTPUT_VARIABLE undefined)
+string(REGEX MATCHALL "[^\n]+" undefined "${undefined}")
+list(FILTER undefined EXCLUDE REGEX "^__tombac_")
+if(undefined)
+  message(SEND_ERROR "the code generator calls: ${undefined}")
 endif()
