@@ -1,28 +1,37 @@
-/* What every file of the device math library uses: names of the entry points, bits of floats, polynomials, exact scaling.
+/* What every file of the device math library uses: names of the entry points, bits of floats, polynomials,
+ * exact scaling.
  *
- * The library is C that clang compiles to bitcode for nvptx64's data layout; the same bitcode is linked into every kernel,
- * whatever the engine, so it holds to these rules:
- *   - float and 32-bit integers only (64-bit products where exactness needs them), no double, no memory, no global data;
- *   - straight-line code with selects, so that a vectoriser keeps all lanes together (conditions are joined by & and | rather than
- *     && and ||, values are computed before they are chosen); the few branches and loops are rare paths and say so;
+ * The library is C that clang compiles to bitcode for nvptx64's data layout; the same bitcode is linked into
+ * every kernel, whatever the engine, so it holds to these rules:
+ *   - float and 32-bit integers only (64-bit products where exactness needs them), no double, no memory, no
+ *     global data;
+ *   - straight-line code with selects, so that a vectoriser keeps all lanes together (conditions are joined by
+ *     & and |, values are computed before they are chosen); the few branches and loops are rare paths and say so;
  *   - every fma is written out and nothing is contracted, so that all engines agree bit for bit;
- *   - no conversion of a float to an integer that could be out of range (poison in LLVM): integers are taken from the bits
- *     of x + 1.5 * 2^23 (`round_magic`), which are defined for NaN and infinity too. */
+ *   - no conversion of a float to an integer that could be out of range (poison in LLVM): integers are taken from
+ *     the bits of x + MAGIC, which are defined for NaN and infinity too. */
 #ifndef TB_COMPILER_MATH_DEVICE_H
 #define TB_COMPILER_MATH_DEVICE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Begins the definition of __tombac_MODE_FN.f32; the C name mode_fn is for calls from other functions of the library. */
+/* Begins the definition of __tombac_MODE_FN.f32; the C name mode_fn is for calls from other functions of the
+ * library. */
 #define ENTRY(type, mode, fn, parameters)                                                                    \
     type mode##_##fn parameters __asm__("__tombac_" #mode "_" #fn ".f32");                                   \
     type mode##_##fn parameters
 
 /* Both modes as calls of one function. */
 #define ENTRY_BOTH(type, fn, parameters, body)                                                               \
-    ENTRY(type, precise, fn, parameters) { return body; }                                                    \
-    ENTRY(type, fast, fn, parameters) { return body; }
+    ENTRY(type, precise, fn, parameters)                                                                     \
+    {                                                                                                        \
+        return body;                                                                                         \
+    }                                                                                                        \
+    ENTRY(type, fast, fn, parameters)                                                                        \
+    {                                                                                                        \
+        return body;                                                                                         \
+    }
 
 #define INLINE static inline __attribute__((always_inline, unused))
 
@@ -59,40 +68,98 @@
 
 INLINE uint32_t bits(float x)
 {
-    union { float f; uint32_t u; } value = {.f = x};
+    union {
+        float f;
+        uint32_t u;
+    } value = {.f = x};
     return value.u;
 }
 
 INLINE float from_bits(uint32_t u)
 {
-    union { uint32_t u; float f; } value = {.u = u};
+    union {
+        uint32_t u;
+        float f;
+    } value = {.u = u};
     return value.f;
 }
 
-INLINE float fma1(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
-INLINE float magnitude(float x) { return __builtin_fabsf(x); }
-INLINE uint32_t sign_bit(float x) { return bits(x) & 0x80000000u; }
-INLINE float flip_sign(float x, uint32_t sign) { return from_bits(bits(x) ^ sign); }
-INLINE float with_sign(float x, float sign) { return __builtin_copysignf(x, sign); }
-INLINE bool is_nan(float x) { return x != x; }
-INLINE bool is_infinite(float x) { return magnitude(x) == INF; }
+INLINE float fma1(float a, float b, float c)
+{
+    return __builtin_fmaf(a, b, c);
+}
+
+INLINE float magnitude(float x)
+{
+    return __builtin_fabsf(x);
+}
+
+INLINE uint32_t sign_bit(float x)
+{
+    return bits(x) & 0x80000000u;
+}
+
+INLINE float flip_sign(float x, uint32_t sign)
+{
+    return from_bits(bits(x) ^ sign);
+}
+
+INLINE float with_sign(float x, float sign)
+{
+    return __builtin_copysignf(x, sign);
+}
+
+INLINE bool is_nan(float x)
+{
+    return x != x;
+}
+
+INLINE bool is_infinite(float x)
+{
+    return magnitude(x) == INF;
+}
+
 /* True for numbers other than NaN and infinity. */
-INLINE bool is_finite(float x) { return magnitude(x) < INF; }
+INLINE bool is_finite(float x)
+{
+    return magnitude(x) < INF;
+}
 
 /* least <= x < infinity for positive floats, as one comparison of integers. */
-INLINE bool is_positive_from(float x, float least) { return bits(x) - bits(least) < bits(INF) - bits(least); }
-INLINE bool is_negative_finite(float x) { return bits(x) - 0x80000001u < 0x7f7fffffu; } /* not -0 */
+INLINE bool is_positive_from(float x, float least)
+{
+    return bits(x) - bits(least) < bits(INF) - bits(least);
+}
+
+/* Neither -0 nor -infinity. */
+INLINE bool is_negative_finite(float x)
+{
+    return bits(x) - 0x80000001u < 0x7f7fffffu;
+}
 
 /* Limits that let NaN through: both comparisons fail for it. */
-INLINE float at_most(float x, float limit) { return x > limit ? limit : x; }
-INLINE float at_least(float x, float limit) { return x < limit ? limit : x; }
+INLINE float at_most(float x, float limit)
+{
+    return x > limit ? limit : x;
+}
+
+INLINE float at_least(float x, float limit)
+{
+    return x < limit ? limit : x;
+}
 
 /* x + MAGIC has the nearest integer to x (ties to even) in its low bits, for |x| < 2^22. */
 #define MAGIC 0x1.8p+23f
-INLINE int32_t magic_integer(float t) { return (int32_t)(bits(t) - bits(MAGIC)); }
+INLINE int32_t magic_integer(float t)
+{
+    return (int32_t)(bits(t) - bits(MAGIC));
+}
 
 /* 2^n for -126 <= n <= 127; 0 for -127, infinity for 128, some float for any other n. */
-INLINE float power_of_two(int32_t n) { return from_bits((uint32_t)(n + 127) << 23); }
+INLINE float power_of_two(int32_t n)
+{
+    return from_bits((uint32_t)(n + 127) << 23);
+}
 
 /* x 2^n for |n| <= 252, rounded once where |x| is in [2^-24, 2^24]: the first product is then exact. */
 INLINE float scale(float x, int32_t n)
@@ -101,9 +168,11 @@ INLINE float scale(float x, int32_t n)
     return x * power_of_two(half) * power_of_two(n - half);
 }
 
-/* A number as an unevaluated sum, |lo| <= ulp(hi) / 2; T. J. Dekker, "A floating-point technique for extending the available
- * precision", Numerische Mathematik 18, 1971, with fma for the products. */
-typedef struct pair { float hi, lo; } pair;
+/* A number as an unevaluated sum, |lo| <= ulp(hi) / 2; T. J. Dekker, "A floating-point technique for
+ * extending the available precision", Numerische Mathematik 18, 1971, with fma for the products. */
+typedef struct pair {
+    float hi, lo;
+} pair;
 
 /* a + b exactly, |a| >= |b| or a = 0. */
 INLINE pair fast_two_sum(float a, float b)

@@ -1,10 +1,11 @@
-/* exp, exp2, exp10, expm1. Method: exp.h.
+/* exp, exp2, exp10, expm1. Method: exp.h. exp(0) = 1 exactly in all of them.
  *
- * precise: the argument is limited to where the result is neither 0 nor infinite (NaN passes), and the power
- * of two is applied in two factors, so that denormal results are rounded once. fast: the argument is limited
- * below so that the factor 2^n becomes 0 there (denormal results are flushed). n alone is limited above: then
- * r grows to ln(2), which the polynomials allow for, and the product reaches infinity where exp does. exp(0)
- * = 1 exactly in all of them. */
+ * precise: the argument is limited to where the result is neither 0 nor infinite (NaN passes), and the power of
+ * two is applied in two factors, so that denormal results are rounded once.
+ *
+ * fast: the argument is limited below so that the factor 2^n becomes 0 there (denormal results are flushed). n
+ * alone is limited above: then r grows to ln(2), which the polynomials allow for, and the product reaches infinity
+ * where exp does. */
 #include "compiler/math/exp.h"
 
 #define LOG2_10_HI 0x1.a934f0p+1f

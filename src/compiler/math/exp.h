@@ -1,13 +1,17 @@
 /* Reduction and polynomials of the exponential, shared by exp.c, hyperbolic.c, erf.c and gamma.c.
  *
- * x = n ln 2 + r with |r| <= ln(2)/2, n the nearest integer to x log2(e); ln 2 as two floats (W. J. Cody and W. Waite, Software
- * Manual for the Elementary Functions, 1980), whose products fma forms exactly. Polynomials: tests/compiler/math/minimax.py. */
+ * x = n ln 2 + r with |r| <= ln(2)/2, n the nearest integer to x log2(e); ln 2 as two floats (W. J. Cody and
+ * W. Waite, Software Manual for the Elementary Functions, 1980), whose products fma forms exactly.
+ * Polynomials: tests/compiler/math/minimax.py. */
 #ifndef TB_COMPILER_MATH_EXP_H
 #define TB_COMPILER_MATH_EXP_H
 
 #include "compiler/math/device.h"
 
-typedef struct exp_parts { float r; int32_t n; } exp_parts;
+typedef struct exp_parts {
+    float r;
+    int32_t n;
+} exp_parts;
 
 /* |x| <= 2^20; r with an error below 2^-26. */
 INLINE exp_parts exp_reduce(float x)
@@ -27,11 +31,14 @@ INLINE float expm1_reduced(float r)
 /* 2^r for |r| <= 1/2, relative error 2^-26.1. "exp2" */
 INLINE float exp2_reduced(float r)
 {
-    return fma1(r, POLY6(r, 0x1.62e430p-1f, 0x1.ebfb94p-3f, 0x1.c6af9ep-5f, 0x1.3b67e2p-7f, 0x1.5ef430p-10f,
-        0x1.17b62ap-13f), 1.0f);
+    return fma1(r,
+        POLY6(r, 0x1.62e430p-1f, 0x1.ebfb94p-3f, 0x1.c6af9ep-5f, 0x1.3b67e2p-7f, 0x1.5ef430p-10f,
+            0x1.17b62ap-13f),
+        1.0f);
 }
 
-/* 2^(hi + lo), |lo| small beside 1; hi in [-252, 252], else an infinity or 0 by way of limits that keep NaN. */
+/* 2^(hi + lo), |lo| small beside 1; hi in [-252, 252], else an infinity or 0 by way of limits that keep NaN.
+ */
 INLINE float exp2_pair(float hi, float lo)
 {
     float limited = at_least(at_most(hi, 130.0f), -152.0f);

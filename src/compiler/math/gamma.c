@@ -2,10 +2,13 @@
  *
  *     log Gamma(z) = (z - 1/2) log z - z + log(2 pi)/2 + S(1/z^2)/z
  *
- * tgamma forms it in base 2 as a sum of two floats and raises 2 to it. Arguments below 1/2 go by reflection, Gamma(x) =
- * pi / (sin(pi x) Gamma(1 - x)); arguments below 8 are first raised by 8, Gamma(y) = Gamma(y + 8) / (y (y + 1) ... (y + 7)).
- * lgamma: on [1, 3] t (1 + t) p(t) with t = x - 2, which has the zeros at 1 and 2; below 1 one step of the recurrence; above 3 the series; for
- * negative x reflection. Near its zeros left of -2 lgamma is good in the absolute sense only. Both modes are the same. */
+ * tgamma forms it in base 2 as a sum of two floats and raises 2 to it. Arguments below 1/2 go by reflection,
+ * Gamma(x) = pi / (sin(pi x) Gamma(1 - x)); arguments below 8 are first raised by 8, Gamma(y) = Gamma(y + 8)
+ * / (y (y + 1) ... (y + 7)).
+ *
+ * lgamma: on [1, 3] t (1 + t) p(t) with t = x - 2, which has the zeros at 1 and 2;
+ * below 1 one step of the recurrence; above 3 the series; for negative x reflection. Near its zeros left of
+ * -2 lgamma is good in the absolute sense only. Both modes are the same. */
 #include "compiler/math/pow.h"
 #include "compiler/math/trig.h"
 
@@ -91,9 +94,9 @@ INLINE float lgamma_series(float x)
 /* log Gamma(x) = t (1 + t) p(t), t = x - 2, x in [1, 3]; relative error 2^-24.7. "lgamma" */
 INLINE float lgamma_near_zeros(float t, float t_plus_1)
 {
-    float p = POLY14(t, 0x1.b0ee60p-2f, -0x1.9ae652p-4f, 0x1.0e0c80p-5f, -0x1.95cd7cp-7f, 0x1.47a566p-8f, -0x1.146c72p-9f,
-        0x1.dd5ce6p-11f, -0x1.a57f28p-12f, 0x1.9aa844p-13f, -0x1.80d944p-14f, 0x1.53789ep-16f, -0x1.e78c70p-18f,
-        0x1.44086ep-16f, -0x1.44e844p-17f);
+    float p = POLY14(t, 0x1.b0ee60p-2f, -0x1.9ae652p-4f, 0x1.0e0c80p-5f, -0x1.95cd7cp-7f, 0x1.47a566p-8f,
+        -0x1.146c72p-9f, 0x1.dd5ce6p-11f, -0x1.a57f28p-12f, 0x1.9aa844p-13f, -0x1.80d944p-14f,
+        0x1.53789ep-16f, -0x1.e78c70p-18f, 0x1.44086ep-16f, -0x1.44e844p-17f);
     return t * t_plus_1 * p + 0.0f; /* no -0 */
 }
 

@@ -2,13 +2,18 @@
  *
  * sinh, cosh: with x = n ln 2 + r, A = 2^n / 2 and B = 2^-n / 2
  *     sinh x = (A + B) sinh r + (A - B) cosh r,   cosh x = (A + B) cosh r + (A - B) sinh r,
- * which is relatively exact near 0 and needs no second exponential. A and B are halved once more and the result doubled,
- * because n reaches 129. tanh x = -t / (2 + t) with t = exp(-2|x|) - 1, which nowhere overflows or cancels.
+ * which is relatively exact near 0 and needs no second exponential. A and B are halved once more and the result
+ * doubled, because n reaches 129.
+ *
+ * tanh x = -t / (2 + t) with t = exp(-2|x|) - 1, which nowhere overflows or cancels.
+ *
  * asinh, acosh and atanh are log1p of an argument that is small where the result is. */
 #include "compiler/math/exp.h"
 #include "compiler/math/log.h"
 
-typedef struct hyperbolic_parts { float sinh, cosh_minus_1, sum, difference; } hyperbolic_parts;
+typedef struct hyperbolic_parts {
+    float sinh, cosh_minus_1, sum, difference;
+} hyperbolic_parts;
 
 /* Relative errors 2^-26.2 and 2^-33.3. "sinh", "cosh" */
 INLINE hyperbolic_parts hyperbolic_reduce(float x)
@@ -40,7 +45,11 @@ ENTRY(float, precise, sinh, (float x))
     return x == 0 ? x : result;
 }
 
-ENTRY(float, fast, sinh, (float x)) { return sinh_core(x); }
+ENTRY(float, fast, sinh, (float x))
+{
+    return sinh_core(x);
+}
+
 ENTRY_BOTH(float, cosh, (float x), cosh_core(x))
 
 /* exp(-2|x|) - 1, for which 2^n needs no halving. */

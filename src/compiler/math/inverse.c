@@ -1,8 +1,11 @@
 /* asin, acos, atan, atan2 and their forms divided by pi.
  *
- * asin: x + x^3 q(x^2) for |x| <= 1/2, else pi/2 - 2 asin(s) with s = sqrt((1 - |x|) / 2), by the same polynomial; acos likewise
- * (Cody and Waite). The root is used as s + rest, the rest from one fma.
- * atan: |x| > 1 by pi/2 - atan(1/|x|); then x + x^3 q(x^2) on [0, 1]. atan2 takes the quotient of the smaller to the larger.
+ * asin: x + x^3 q(x^2) for |x| <= 1/2, else pi/2 - 2 asin(s) with s = sqrt((1 - |x|) / 2), by the same
+ * polynomial; acos likewise (Cody and Waite). The root is used as s + rest, the rest from one fma.
+ *
+ * atan: |x| > 1 by pi/2 - atan(1/|x|); then x + x^3 q(x^2) on [0, 1]. atan2 takes the quotient of the smaller to
+ * the larger.
+ *
  * The forms over pi multiply a result that is kept in two parts. fast: shorter polynomials. */
 #include "compiler/math/device.h"
 
@@ -12,14 +15,18 @@
 /* sin^-1 of `x` as x + tail, |x| <= 1/2, relative errors 2^-31.7 and 2^-27.6. "asin", "asin_fast" */
 INLINE float asin_tail(float x, float square, bool fast)
 {
-    float q = fast ? POLY5(square, 0x1.5555c8p-3f, 0x1.3301fcp-4f, 0x1.747d04p-5f, 0x1.8c2daep-6f, 0x1.596d2cp-5f)
-                   : POLY6(square, 0x1.55554cp-3f, 0x1.3338acp-4f, 0x1.6ca754p-5f, 0x1.04d2e4p-5f, 0x1.d52376p-7f,
-                         0x1.34c504p-5f);
+    float q =
+        fast ? POLY5(square, 0x1.5555c8p-3f, 0x1.3301fcp-4f, 0x1.747d04p-5f, 0x1.8c2daep-6f, 0x1.596d2cp-5f)
+             : POLY6(square, 0x1.55554cp-3f, 0x1.3338acp-4f, 0x1.6ca754p-5f, 0x1.04d2e4p-5f, 0x1.d52376p-7f,
+                   0x1.34c504p-5f);
     return x * square * q;
 }
 
 /* asin(|x|) = base + tail where |x| <= 1/2, pi/2 - 2 (base + tail) elsewhere. */
-typedef struct asin_parts { bool outer; float base, tail; } asin_parts;
+typedef struct asin_parts {
+    bool outer;
+    float base, tail;
+} asin_parts;
 
 INLINE asin_parts asin_reduce(float x, bool fast)
 {
@@ -79,10 +86,11 @@ INLINE float acospi_core(float x, bool fast)
 INLINE float atan_tail(float a, bool fast)
 {
     float u = a * a;
-    float q = fast ? POLY8(u, -0x1.5554dcp-2f, 0x1.9978ecp-3f, -0x1.230a98p-3f, 0x1.b4def8p-4f, -0x1.3551cep-4f,
-                         0x1.61f1c4p-5f, -0x1.0c1c9ap-6f, 0x1.7eb204p-9f)
-                   : POLY10(u, -0x1.555552p-2f, 0x1.99981cp-3f, -0x1.247620p-3f, 0x1.c5116ep-4f, -0x1.6953a8p-4f,
-                         0x1.1509aep-4f, -0x1.707f5cp-5f, 0x1.752d0cp-6f, -0x1.e6991ap-8f, 0x1.2960b6p-10f);
+    float q =
+        fast ? POLY8(u, -0x1.5554dcp-2f, 0x1.9978ecp-3f, -0x1.230a98p-3f, 0x1.b4def8p-4f, -0x1.3551cep-4f,
+                   0x1.61f1c4p-5f, -0x1.0c1c9ap-6f, 0x1.7eb204p-9f)
+             : POLY10(u, -0x1.555552p-2f, 0x1.99981cp-3f, -0x1.247620p-3f, 0x1.c5116ep-4f, -0x1.6953a8p-4f,
+                   0x1.1509aep-4f, -0x1.707f5cp-5f, 0x1.752d0cp-6f, -0x1.e6991ap-8f, 0x1.2960b6p-10f);
     return a * u * q;
 }
 
@@ -105,7 +113,8 @@ INLINE float atanpi_core(float x, bool fast)
     return with_sign(outer ? 0.5f - part : part, x);
 }
 
-/* Quadrants as C's annex F has them: the angle in the first octant, mirrored at the diagonal, at the y axis, at the x axis. */
+/* Quadrants as C's annex F has them: the angle in the first octant, mirrored at the diagonal, at the y axis,
+ * at the x axis. */
 INLINE float atan2_core(float y, float x, bool fast)
 {
     float ax = magnitude(x), ay = magnitude(y);
@@ -124,17 +133,72 @@ INLINE float atan2_core(float y, float x, bool fast)
     return with_sign(base + (angle + low), y);
 }
 
-ENTRY(float, precise, asin, (float x)) { return asin_core(x, false); }
-ENTRY(float, precise, acos, (float x)) { return acos_core(x, false); }
-ENTRY(float, precise, asinpi, (float x)) { return asinpi_core(x, false); }
-ENTRY(float, precise, acospi, (float x)) { return acospi_core(x, false); }
-ENTRY(float, precise, atan, (float x)) { return atan_core(x, false); }
-ENTRY(float, precise, atanpi, (float x)) { return atanpi_core(x, false); }
-ENTRY(float, precise, atan2, (float y, float x)) { return atan2_core(y, x, false); }
-ENTRY(float, fast, asin, (float x)) { return asin_core(x, true); }
-ENTRY(float, fast, acos, (float x)) { return acos_core(x, true); }
-ENTRY(float, fast, asinpi, (float x)) { return asinpi_core(x, true); }
-ENTRY(float, fast, acospi, (float x)) { return acospi_core(x, true); }
-ENTRY(float, fast, atan, (float x)) { return atan_core(x, true); }
-ENTRY(float, fast, atanpi, (float x)) { return atanpi_core(x, true); }
-ENTRY(float, fast, atan2, (float y, float x)) { return atan2_core(y, x, true); }
+ENTRY(float, precise, asin, (float x))
+{
+    return asin_core(x, false);
+}
+
+ENTRY(float, precise, acos, (float x))
+{
+    return acos_core(x, false);
+}
+
+ENTRY(float, precise, asinpi, (float x))
+{
+    return asinpi_core(x, false);
+}
+
+ENTRY(float, precise, acospi, (float x))
+{
+    return acospi_core(x, false);
+}
+
+ENTRY(float, precise, atan, (float x))
+{
+    return atan_core(x, false);
+}
+
+ENTRY(float, precise, atanpi, (float x))
+{
+    return atanpi_core(x, false);
+}
+
+ENTRY(float, precise, atan2, (float y, float x))
+{
+    return atan2_core(y, x, false);
+}
+
+ENTRY(float, fast, asin, (float x))
+{
+    return asin_core(x, true);
+}
+
+ENTRY(float, fast, acos, (float x))
+{
+    return acos_core(x, true);
+}
+
+ENTRY(float, fast, asinpi, (float x))
+{
+    return asinpi_core(x, true);
+}
+
+ENTRY(float, fast, acospi, (float x))
+{
+    return acospi_core(x, true);
+}
+
+ENTRY(float, fast, atan, (float x))
+{
+    return atan_core(x, true);
+}
+
+ENTRY(float, fast, atanpi, (float x))
+{
+    return atanpi_core(x, true);
+}
+
+ENTRY(float, fast, atan2, (float y, float x))
+{
+    return atan2_core(y, x, true);
+}

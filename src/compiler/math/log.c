@@ -26,13 +26,13 @@ ENTRY(float, precise, log2, (float x))
     return log_special(x, MIN_DENORMAL, parts.e + log);
 }
 
-/* Relative error 2^-25.9. "log10" */
+/* Relative error 2^-26.6. "log10" */
 ENTRY(float, precise, log10, (float x))
 {
     log_parts parts = log_split_all(x);
     float f = parts.f;
-    float q = POLY9(f, -0x1.bcb7aap-3f, 0x1.287a88p-3f, -0x1.bcbfb0p-4f, 0x1.63da66p-4f, -0x1.2762e2p-4f,
-        0x1.f4faccp-5f, -0x1.d4485ep-5f, 0x1.e74f5ap-5f, -0x1.3ce608p-5f);
+    float q = POLY9(f, -0x1.bcb7aap-3f, 0x1.287a72p-3f, -0x1.bcbee6p-4f, 0x1.63cf24p-4f, -0x1.27743cp-4f,
+        0x1.f88d86p-5f, -0x1.d726aap-5f, 0x1.cb1aa4p-5f, -0x1.0f2916p-5f);
     float low = fma1(parts.e, LOG10_2_LO, f * LOG10E_LO);
     float log = fma1(f, LOG10E_HI, fma1(f * f, q, low));
     return log_special(x, MIN_DENORMAL, fma1(parts.e, LOG10_2_HI, log));
@@ -83,4 +83,7 @@ ENTRY(float, fast, log10, (float x))
     return log_special(x, MIN_NORMAL, fma1(parts.e, LOG10_2_HI, log));
 }
 
-ENTRY(float, fast, log1p, (float x)) { return log1p_core(x); }
+ENTRY(float, fast, log1p, (float x))
+{
+    return log1p_core(x);
+}

@@ -1,14 +1,16 @@
 /* Splitting of the argument and polynomials of the logarithms, shared by log.c, hyperbolic.c and gamma.c.
  *
- * x = 2^e (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)): subtracting the bits of sqrt(1/2) makes the exponent's carry decide (the usual
- * integer form of Cody and Waite's reduction). f is exact. log(1 + f) = f + f^2 q(f), so results near 1 are relatively exact.
- * Polynomials: tests/compiler/math/minimax.py. */
+ * x = 2^e (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)): subtracting the bits of sqrt(1/2) makes the exponent's
+ * carry decide (the usual integer form of Cody and Waite's reduction). f is exact. log(1 + f) = f + f^2 q(f),
+ * so results near 1 are relatively exact. Polynomials: tests/compiler/math/minimax.py. */
 #ifndef TB_COMPILER_MATH_LOG_H
 #define TB_COMPILER_MATH_LOG_H
 
 #include "compiler/math/device.h"
 
-typedef struct log_parts { float e, f; } log_parts;
+typedef struct log_parts {
+    float e, f;
+} log_parts;
 
 #define SQRT_HALF_BITS 0x3f3504f3u
 
@@ -32,13 +34,13 @@ INLINE log_parts log_split_all(float x)
 INLINE float log_join(log_parts parts)
 {
     float f = parts.f;
-    float q = POLY9(f, -0x1.fffff8p-2f, 0x1.555558p-2f, -0x1.00044cp-2f, 0x1.999fecp-3f, -0x1.541ae2p-3f, 0x1.22bcb2p-3f,
-        -0x1.0ffcd4p-3f, 0x1.06a5f4p-3f, -0x1.30096ep-4f);
+    float q = POLY9(f, -0x1.fffff8p-2f, 0x1.555558p-2f, -0x1.00044cp-2f, 0x1.999fecp-3f, -0x1.541ae2p-3f,
+        0x1.22bcb2p-3f, -0x1.0ffcd4p-3f, 0x1.06a5f4p-3f, -0x1.30096ep-4f);
     return fma1(parts.e, LN2_HI, fma1(f * f, q, fma1(parts.e, LN2_LO, f)));
 }
 
-/* The value of a logarithm for arguments that are no positive finite number: least is the smallest argument that the
- * library does not take for zero. */
+/* The value of a logarithm for arguments that are no positive finite number: least is the smallest argument
+ * that the library does not take for zero. */
 INLINE float log_special(float x, float least, float result)
 {
     float below = x <= -least ? NOT_A_NUMBER : -INF;
@@ -46,8 +48,8 @@ INLINE float log_special(float x, float least, float result)
     return is_positive_from(x, least) ? result : special;
 }
 
-/* log(1 + h) for finite h > -1. Let u = 1 + h be 2^e m; then 2^-e (1 + h) - 1 is one fma with an exact 2^-e - 1 wherever it
- * matters. With `pair`, log(1 + h + l) for h >= 0, |l| <= ulp(h). */
+/* log(1 + h) for finite h > -1. Let u = 1 + h be 2^e m; then 2^-e (1 + h) - 1 is one fma with an exact 2^-e -
+ * 1 wherever it matters. With `pair`, log(1 + h + l) for h >= 0, |l| <= ulp(h). */
 INLINE float log1p_reduced(float h, float l, bool pair)
 {
     float u = 1.0f + h;

@@ -1,8 +1,9 @@
 /* log2 with about 40 bits, the base of precise pow and powr and of the gamma functions.
  *
- * log2(2^e m) = e + 2/ln 2 atanh(s), s = (m - 1) / (m + 1), m in [sqrt(1/2), sqrt(2)), |s| < 0.1716 (the classical series; see
- * P. Markstein, IA-64 and Elementary Functions, 2000). With u = s^2, atanh's series is s (2/ln 2 + u P(u)); s, u, P(u) and the
- * products are sums of two floats, only P's terms from u on are single ones (below 2^-5 of the total, error 2^-41.3). */
+ * log2(2^e m) = e + 2/ln 2 atanh(s), s = (m - 1) / (m + 1), m in [sqrt(1/2), sqrt(2)), |s| < 0.1716 (the
+ * classical series; see P. Markstein, IA-64 and Elementary Functions, 2000). With u = s^2, atanh's series is
+ * s (2/ln 2 + u P(u)); s, u, P(u) and the products are sums of two floats, only P's terms from u on are
+ * single ones (below 2^-5 of the total, error 2^-41.3). */
 #ifndef TB_COMPILER_MATH_POW_H
 #define TB_COMPILER_MATH_POW_H
 

@@ -1,20 +1,27 @@
 /* fmod and remainder, exact for all magnitudes, by long division of the 24-bit significands.
  *
- * A step divides r 2^k (k <= 22) by the divisor: the quotient is estimated in float, wrong by at most 1, and the remainder follows in 32-bit
- * arithmetic, whose overflow cancels. One step does where x / y < 2^22; the loop runs at most 13 times. */
+ * A step divides r 2^k (k <= 22) by the divisor: the quotient is estimated in float, wrong by at most 1, and
+ * the remainder follows in 32-bit arithmetic, whose overflow cancels. One step does where x / y < 2^22; the
+ * loop runs at most 13 times. */
 #include "compiler/math/device.h"
 
-typedef struct significand { int32_t value, exponent; } significand;
+typedef struct significand {
+    int32_t value, exponent;
+} significand;
 
 /* x = value 2^exponent with 2^23 <= value < 2^24; x > 0. */
 INLINE significand significand_of(float x)
 {
     bool denormal = x < MIN_NORMAL;
     uint32_t u = bits(denormal ? x * 0x1p+24f : x);
-    return (significand){(int32_t)((u & 0x7fffffu) | 0x800000u), (int32_t)(u >> 23) - 150 - (denormal ? 24 : 0)};
+    return (significand){
+        (int32_t)((u & 0x7fffffu) | 0x800000u), (int32_t)(u >> 23) - 150 - (denormal ? 24 : 0)};
 }
 
-typedef struct division { float remainder; uint32_t quotient; } division;
+typedef struct division {
+    float remainder;
+    uint32_t quotient;
+} division;
 
 /* a mod b and the quotient modulo 2^22, for positive finite a and b. */
 INLINE division divide_long(float a, float b)
@@ -34,13 +41,17 @@ INLINE division divide_long(float a, float b)
         quotient = estimate - high + low;
         left -= step;
     }
-    /* y's exponent is at least -149 - 23; where it is below -149 the remainder is a multiple of 2^-149 all the same. */
+    /* y's exponent is at least -149 - 23; where it is below -149 the remainder is a multiple of 2^-149 all
+     * the same. */
     float remainder = (float)r * power_of_two(y.exponent < -100 ? -72 : 0);
     remainder *= power_of_two(y.exponent < -100 ? y.exponent + 72 : y.exponent);
     return (division){below ? a : remainder, below ? 0 : quotient};
 }
 
-INLINE bool has_remainder(float x, float y) { return is_finite(x) & (magnitude(y) > 0); }
+INLINE bool has_remainder(float x, float y)
+{
+    return is_finite(x) & (magnitude(y) > 0);
+}
 
 /* Other arguments are replaced, so that the loop ends. */
 INLINE bool can_divide(float x, float y)

@@ -1,11 +1,15 @@
-/* Functions of a float's representation: frexp, ldexp, modf, ilogb, nextafter. Exact, the same in both modes. */
+/* Functions of a float's representation: frexp, ldexp, modf, ilogb, nextafter. Exact, the same in both modes.
+ */
 #include "compiler/math/device.h"
 
 #define ILOGB_ZERO INT32_MIN
 #define ILOGB_NAN INT32_MIN /* as msl/__tombac/macros.h defines FP_ILOGBNAN */
 #define ILOGB_INFINITY INT32_MAX
 
-typedef struct binary_parts { uint32_t bits; int32_t exponent; } binary_parts;
+typedef struct binary_parts {
+    uint32_t bits;
+    int32_t exponent;
+} binary_parts;
 
 /* The bits of x scaled to be normal, and the exponent of x's first bit. */
 INLINE binary_parts split(float x)
@@ -32,8 +36,8 @@ INLINE int32_t ilogb_core(float x)
     return is_nan(x) ? ILOGB_NAN : exponent;
 }
 
-/* Three factors: two that are exact (they are 1 for ordinary n, and scale normal numbers to normal ones unless the result is 0 or
- * infinite), and the last, which rounds. */
+/* Three factors: two that are exact (they are 1 for ordinary n, and scale normal numbers to normal ones
+ * unless the result is 0 or infinite), and the last, which rounds. */
 INLINE float ldexp_core(float x, int n)
 {
     int32_t last = n < -126 ? -126 : n > 127 ? 127 : n;

@@ -1,14 +1,18 @@
 /* sin, cos, tan, sincos and their forms of pi x. Method: trig.h.
  *
  * precise: every finite argument is reduced exactly enough; the full reduction is a rare branch.
- * fast: two-part reduction, good to 2^-21 absolute for |x| < 2^20. From about 2^22 on (where neighbouring floats are 1/2 apart) the
- * remainder is not small any more and only limited, so that results stay within [-1, 1]. Infinity gives NaN in both. */
+ *
+ * fast: two-part reduction, good to 2^-21 absolute for |x| < 2^20. From about 2^21 on (neighbouring floats are
+ * 1/4 apart there) the remainder is not small any more and only limited, so that results stay within [-1, 1].
+ *
+ * Infinity gives NaN in both. */
 #include "compiler/math/trig.h"
 
 ENTRY(float, precise, sin, (float x))
 {
     trig_parts parts = reduce_precise(x);
-    float result = by_quadrant(sin_reduced(parts.r, parts.low), cos_reduced(parts.r, parts.low), parts.quadrant);
+    float result =
+        by_quadrant(sin_reduced(parts.r, parts.low), cos_reduced(parts.r, parts.low), parts.quadrant);
     return x == 0 ? x : result;
 }
 
@@ -37,7 +41,8 @@ INLINE float tan_by_quadrant(float s, float c, uint32_t quadrant)
 ENTRY(float, precise, tan, (float x))
 {
     trig_parts parts = reduce_precise(x);
-    float result = tan_by_quadrant(sin_reduced(parts.r, parts.low), cos_reduced(parts.r, parts.low), parts.quadrant);
+    float result =
+        tan_by_quadrant(sin_reduced(parts.r, parts.low), cos_reduced(parts.r, parts.low), parts.quadrant);
     return x == 0 ? x : result;
 }
 
@@ -55,8 +60,8 @@ ENTRY(float, precise, cospi, (float x))
     return parts.r == 0 && (parts.quadrant & 1u) ? 0.0f : result;
 }
 
-/* IEEE 754-2019: integers give zero with the sign of x, the other one for odd integers; n + 1/2 gives an infinity, positive for
- * even n. */
+/* IEEE 754-2019: integers give zero with the sign of x, the other one for odd integers; n + 1/2 gives an
+ * infinity, positive for even n. */
 ENTRY(float, precise, tanpi, (float x))
 {
     trig_parts parts = reduce_pi(x);
@@ -68,7 +73,8 @@ ENTRY(float, precise, tanpi, (float x))
 
 /* ---- fast ---- */
 
-/* Relative errors 2^-27.9 (of sine, a term more than its precision needs: relative near 0) and 2^-23.5. "sin_fast", "cos_fast" */
+/* Relative errors 2^-27.9 (of sine, a term more than its precision needs: relative near 0) and 2^-23.5.
+ * "sin_fast", "cos_fast" */
 INLINE float sin_reduced_fast(float r)
 {
     float u = r * r;
@@ -84,7 +90,7 @@ INLINE float cos_reduced_fast(float r)
 INLINE trig_parts reduce_limited(float x)
 {
     trig_parts parts = reduce_fast(x);
-    parts.r = at_least(at_most(parts.r, 0.8f), -0.8f);
+    parts.r = at_least(at_most(parts.r, 0.85f), -0.85f);
     return parts;
 }
 

@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct math_bitcode { LLVMContextRef context; LLVMModuleRef module; };
+struct math_bitcode {
+    LLVMContextRef context;
+    LLVMModuleRef module;
+};
 
 math_bitcode *bitcode_open(const char *path)
 {
@@ -44,17 +47,19 @@ int bitcode_cost(const math_bitcode *bitcode, const char *mode, const char *name
     LLVMValueRef function = LLVMGetNamedFunction(bitcode->module, symbol);
     if (!function || LLVMIsDeclaration(function)) return -1;
     int count = 0;
-    for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function); block; block = LLVMGetNextBasicBlock(block))
+    for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function); block;
+        block = LLVMGetNextBasicBlock(block))
         for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i))
             count += !LLVMIsABitCastInst(i) && !LLVMIsAPHINode(i);
     return count;
 }
 
-/* The intrinsics that x86-64-v3, AVX-512 and NVPTX have as instructions, or as short sequences of their own without a call. */
+/* The intrinsics that x86-64-v3, AVX-512 and NVPTX have as instructions, or as short sequences of their own
+ * without a call. */
 static bool is_native(const char *name)
 {
-    static const char *const native[] = {"fma", "sqrt", "fabs", "floor", "ceil", "trunc", "rint", "copysign", "smin", "smax", "umin",
-        "umax", "fshl"};
+    static const char *const native[] = {"fma", "sqrt", "fabs", "floor", "ceil", "trunc", "rint", "copysign",
+        "smin", "smax", "umin", "umax", "fshl"};
     if (strncmp(name, "llvm.", 5)) return false;
     for (size_t i = 0; i < sizeof native / sizeof *native; i++) {
         size_t size = strlen(native[i]);
@@ -88,7 +93,8 @@ bool bitcode_is_portable(const math_bitcode *bitcode, void (*report)(const char 
         size_t size;
         bool tied = !LLVMIsDeclaration(f) && LLVMGetLinkage(f) != LLVMLinkOnceODRLinkage;
         for (size_t i = 0; i < sizeof ties / sizeof *ties; i++)
-            tied |= !!LLVMGetStringAttributeAtIndex(f, LLVMAttributeFunctionIndex, ties[i], (unsigned)strlen(ties[i]));
+            tied |= !!LLVMGetStringAttributeAtIndex(
+                f, LLVMAttributeFunctionIndex, ties[i], (unsigned)strlen(ties[i]));
         if (!tied) continue;
         report(LLVMGetValueName2(f, &size));
         good = false;

@@ -1,4 +1,5 @@
-/* See library.h. MPFR: L. Fousse et al., "MPFR: A multiple-precision binary floating-point library with correct rounding", TOMS 33, 2007. */
+/* See library.h. MPFR: L. Fousse et al., "MPFR: A multiple-precision binary floating-point library with
+ * correct rounding", TOMS 33, 2007. */
 #include "library.h"
 
 #include <math.h>
@@ -27,9 +28,11 @@ typedef int (*mpfr_binary)(mpfr_t, const mpfr_t, const mpfr_t, mpfr_rnd_t);
 /* Names and forms that MPFR has otherwise. */
 static int mpfr_rsqrt(mpfr_t r, const mpfr_t x, mpfr_rnd_t mode)
 {
-    if (mpfr_zero_p(x)) return mpfr_set_inf(r, mpfr_signbit(x) ? -1 : 1), 0; /* mpfr_rec_sqrt(-0) is +infinity */
+    if (mpfr_zero_p(x))
+        return mpfr_set_inf(r, mpfr_signbit(x) ? -1 : 1), 0; /* mpfr_rec_sqrt(-0) is +infinity */
     return mpfr_rec_sqrt(r, x, mode);
 }
+
 /* IEEE 754-2019 9.2.1: powr(x, NaN) is NaN, for x = 1 too. */
 static int powr_of_numbers(mpfr_t r, const mpfr_t x, const mpfr_t y, mpfr_rnd_t mode)
 {
@@ -37,8 +40,16 @@ static int powr_of_numbers(mpfr_t r, const mpfr_t x, const mpfr_t y, mpfr_rnd_t 
     return (mpfr_powr)(r, x, y, mode);
 }
 #define mpfr_powr powr_of_numbers
-static int mpfr_divide(mpfr_t r, const mpfr_t x, const mpfr_t y, mpfr_rnd_t mode) { return mpfr_div(r, x, y, mode); }
-static int mpfr_tgamma(mpfr_t r, const mpfr_t x, mpfr_rnd_t mode) { return mpfr_gamma(r, x, mode); }
+static int mpfr_divide(mpfr_t r, const mpfr_t x, const mpfr_t y, mpfr_rnd_t mode)
+{
+    return mpfr_div(r, x, y, mode);
+}
+
+static int mpfr_tgamma(mpfr_t r, const mpfr_t x, mpfr_rnd_t mode)
+{
+    return mpfr_gamma(r, x, mode);
+}
+
 static int lgamma_without_sign(mpfr_t r, const mpfr_t x, mpfr_rnd_t mode)
 {
     int sign;
@@ -61,7 +72,10 @@ static const mpfr_binary mpfr_binaries[] = {
 #undef BINARY
 };
 
-static double limited(double value) { return fabs(value) >= 0x1p+128 ? copysign(INFINITY, value) : value; }
+static double limited(double value)
+{
+    return fabs(value) >= 0x1p+128 ? copysign(INFINITY, value) : value;
+}
 
 double reference(size_t function, float x, float y)
 {
@@ -70,17 +84,29 @@ double reference(size_t function, float x, float y)
     mpfr_init2(r, 80);
     mpfr_set_flt(a, x, MPFR_RNDN);
     mpfr_set_flt(b, y, MPFR_RNDN);
-    if (mpfr_unaries[function]) mpfr_unaries[function](r, a, MPFR_RNDN);
-    else mpfr_binaries[function](r, a, b, MPFR_RNDN);
+    if (mpfr_unaries[function])
+        mpfr_unaries[function](r, a, MPFR_RNDN);
+    else
+        mpfr_binaries[function](r, a, b, MPFR_RNDN);
     double result = mpfr_get_d(r, MPFR_RNDN);
     mpfr_clears(a, b, r, (mpfr_ptr)NULL);
     return limited(result);
 }
 
-void reference_free(void) { mpfr_free_cache(); }
+void reference_free(void)
+{
+    mpfr_free_cache();
+}
 
-static double none(double x) { return x; }
-static double none2(double x, double y) { return x; }
+static double none(double x)
+{
+    return x;
+}
+
+static double none2(double x, double y)
+{
+    return x;
+}
 
 bool quick_reference(size_t function, float x, float y, double *result)
 {
@@ -117,7 +143,8 @@ double ulp_error(float got, double expected, double least_size, bool strict)
     if (expected == 0 && got == 0) return strict && !signbit(expected) != !signbit(got) ? INFINITY : 0;
     /* Infinity counts as 2^128 where the other is finite. */
     if (isinf(expected) && isinf(got)) return !signbit(expected) == !signbit(got) ? 0 : INFINITY;
-    double value = isinf(got) ? copysign(0x1p+128, got) : got, target = isinf(expected) ? copysign(0x1p+128, expected) : expected;
+    double value = isinf(got) ? copysign(0x1p+128, got) : got,
+           target = isinf(expected) ? copysign(0x1p+128, expected) : expected;
     int exponent;
     frexp(fmax(fabs(target), least_size), &exponent);
     exponent = exponent < -125 || (target == 0 && least_size == 0) ? -125 : exponent > 128 ? 128 : exponent;

@@ -3,14 +3,17 @@
 
 Usage: minimax.py [NAME...]      prints, for every (named) polynomial, its coefficients as C constants, constant term first, and
                                  the weighted maximal error that is left after the coefficients were rounded to float.
+       minimax.py --check src/compiler/math [NAME...]     says which of them are not what the sources have
 
 Method: Remez' second algorithm (E. Ya. Remez, 1934; multi-point exchange as in W. Fraser and J. F. Hart, "On the computation
 of rational approximations to continuous functions", CACM 5, 1962) on a Chebyshev grid, in 60 digits. The problem is
 min over p of max |w(x) (g(x) - p(x))|. Coefficients are rounded to 24 bits one by one, constant term first, and the
 remaining ones are fitted again after each, so that they absorb the rounding (the idea of N. Brisebarre and S. Chevillard,
 "Efficient polynomial L-infinity approximations", ARITH 2007, without the lattice)."""
-import sys
+import re
 import struct
+import sys
+from pathlib import Path
 from mpmath import mp, mpf, matrix, lu_solve, log, exp, sqrt, pi, cos, sin, asin, atan, atanh, cosh, sinh, expm1, cbrt
 from mpmath import erf, erfc, gamma, loggamma, euler
 
@@ -158,15 +161,32 @@ POLYNOMIALS = {
 }
 
 
+def literals(folder):
+    """Magnitudes of all hexadecimal float literals of the sources in `folder`."""
+    found = set()
+    for path in list(Path(folder).glob("*.c")) + list(Path(folder).glob("*.h")):
+        found.update(float.fromhex(text) for text in re.findall(r"0x[0-9a-f.]+p[+-]?[0-9]+", path.read_text()))
+    return found
+
+
 def main():
-    for name in sys.argv[1:] or POLYNOMIALS:
-        entry = POLYNOMIALS[name]
-        c, error = fit(*entry)
-        text = []
-        for v in c:
-            high = to_float(v)
-            text.append(float(high).hex() + "f" + (" + " + float(v - high).hex() + "f" if v != high else ""))
+    arguments = sys.argv[1:]
+    known = None
+    if arguments[:1] == ["--check"]:
+        known = literals(arguments[1])
+        arguments = arguments[2:]
+    stale = 0
+    for name in arguments or POLYNOMIALS:
+        c, error = fit(*POLYNOMIALS[name])
+        parts = [[to_float(v)] + ([v - to_float(v)] if v != to_float(v) else []) for v in c]
+        if known is not None:
+            missing = [v for part in parts for v in part if abs(float(v)) not in known]
+            print("%s: %s" % (name, "%d coefficients are not in the sources" % len(missing) if missing else "ok"), flush=True)
+            stale += len(missing)
+            continue
+        text = [" + ".join(float(v).hex().replace("0000000p", "p") + "f" for v in part) for part in parts]
         print("%s: error 2^%.1f\n    %s" % (name, float(log(error, 2)), ", ".join(text)), flush=True)
+    sys.exit(stale != 0)
 
 
 if __name__ == "__main__":

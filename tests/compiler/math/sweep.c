@@ -1,5 +1,5 @@
-/* See sweep.h. Most arguments are compared with the C library's double functions, one in 32 with MPFR; whatever would set a new record or
- * breaks a bound is decided by MPFR. */
+/* See sweep.h. Most arguments are compared with the C library's double functions, one in 32 with MPFR;
+ * whatever would set a new record or breaks a bound is decided by MPFR. */
 #include "sweep.h"
 
 #include <math.h>
@@ -12,12 +12,14 @@ static float float_of(uint32_t bits)
     return value;
 }
 
-static const float special[] = {0.0f, -0.0f, 1.0f, -1.0f, 0.5f, -0.5f, 1.5f, -1.5f, 2.0f, -2.0f, 3.0f, -3.0f, 2.5f, -2.5f, 4.0f, 7.0f,
-    -8.0f, 10.0f, 0.25f, 0x1p-149f, -0x1p-149f, 0x1p-126f, -0x1p-126f, 0x1.fffffcp-127f, 0x1p-24f, 0x1.fffffep-1f, 0x1.000002p+0f,
-    -0x1.fffffep-1f, -0x1.000002p+0f, 0x1.fffffep+23f, 0x1p+23f, 0x1.000002p+23f, -0x1.000002p+23f, 0x1p+24f, -0x1p+24f,
-    0x1.fffffep+127f, -0x1.fffffep+127f, 0x1p+127f, 0x1.921fb6p+0f, 0x1.921fb6p+1f, -0x1.921fb6p+1f, 88.7228317f, 88.7228394f,
-    -87.3365479f, -103.972076f, -103.972084f, 128.0f, -149.0f, -150.0f, -126.0f, 34.0f, 35.0400963f, 36.0f, -40.5f, 1e5f, 71476.0625f,
-    0x1.f9cbe2p+7f, 0x1.47d0fep+34f, 0x1.59p+85f /* hard to reduce by pi/2 */, INFINITY, -INFINITY, NAN, -NAN};
+static const float special[] = {0.0f, -0.0f, 1.0f, -1.0f, 0.5f, -0.5f, 1.5f, -1.5f, 2.0f, -2.0f, 3.0f, -3.0f,
+    2.5f, -2.5f, 4.0f, 7.0f, -8.0f, 10.0f, 0.25f, 0x1p-149f, -0x1p-149f, 0x1p-126f, -0x1p-126f,
+    0x1.fffffcp-127f, 0x1p-24f, 0x1.fffffep-1f, 0x1.000002p+0f, -0x1.fffffep-1f, -0x1.000002p+0f,
+    0x1.fffffep+23f, 0x1p+23f, 0x1.000002p+23f, -0x1.000002p+23f, 0x1p+24f, -0x1p+24f, 0x1.fffffep+127f,
+    -0x1.fffffep+127f, 0x1p+127f, 0x1.921fb6p+0f, 0x1.921fb6p+1f, -0x1.921fb6p+1f, 88.7228317f, 88.7228394f,
+    -87.3365479f, -103.972076f, -103.972084f, 128.0f, -149.0f, -150.0f, -126.0f, 34.0f, 35.0400963f, 36.0f,
+    -40.5f, 1e5f, 71476.0625f, 0x1.f9cbe2p+7f, 0x1.47d0fep+34f, 0x1.59p+85f /* hard to reduce by pi/2 */,
+    INFINITY, -INFINITY, NAN, -NAN};
 enum { SPECIAL_COUNT = sizeof special / sizeof *special };
 
 typedef struct sampler {
@@ -27,9 +29,13 @@ typedef struct sampler {
     uint64_t count;
 } sampler;
 
-static bool normal_or_zero(double x) { return x == 0 || (fabs(x) >= 0x1p-126 && fabs(x) < 0x1p+128); }
+static bool normal_or_zero(double x)
+{
+    return x == 0 || (fabs(x) >= 0x1p-126 && fabs(x) < 0x1p+128);
+}
 
-/* Fast functions may flush denormal arguments and results; where a result is near overflow they still owe the right one. */
+/* Fast functions may flush denormal arguments and results; where a result is near overflow they still owe the
+ * right one. */
 static bool counts_for_fast(const sampler *s, float x, float y, double expected)
 {
     if (!normal_or_zero(x) && !isinf(x)) return false;
@@ -40,7 +46,10 @@ static bool counts_for_fast(const sampler *s, float x, float y, double expected)
 }
 
 /* The zeros of lgamma left of -2 have no relative accuracy. */
-static double least_size(const sampler *s, float x) { return x < -2 && !strcmp(s->tested->name, "lgamma"); }
+static double least_size(const sampler *s, float x)
+{
+    return x < -2 && !strcmp(s->tested->name, "lgamma");
+}
 
 static bool within(const sampler *s, int mode, float x, float got, double expected, double ulp)
 {
@@ -113,10 +122,11 @@ static void sweep_unary(sampler *s, uint64_t step)
     const tested_function *t = s->tested;
     for (size_t i = 0; i < SPECIAL_COUNT; i++) exactly(s, special[i], 0);
     for (uint64_t u = 0; u < 0x100000000u; u += step) sample(s, float_of((uint32_t)u), 0);
-    for (int i = 0; i <= 300000; i++) sample(s, t->low + (t->high - t->low) * ((float)i / 300000), 0);
+    for (int i = 0; i <= 150000; i++) sample(s, t->low + (t->high - t->low) * ((float)i / 150000), 0);
 }
 
-/* xorshift64*: S. Vigna, "An experimental exploration of Marsaglia's xorshift generators, scrambled", TOMS 42, 2016. */
+/* xorshift64*: S. Vigna, "An experimental exploration of Marsaglia's xorshift generators, scrambled", TOMS
+ * 42, 2016. */
 static uint64_t next_random(uint64_t *state)
 {
     *state ^= *state >> 12;
@@ -145,6 +155,8 @@ void sweep(size_t function, uint64_t step, measurement results[2])
     memset(results, 0, 2 * sizeof *results);
     results[PRECISE].good = results[FAST].good = true;
     sampler s = {.function = function, .tested = &tested_functions[function], .results = results};
-    if (s.tested->arity == 1) sweep_unary(&s, step);
-    else sweep_binary(&s, step);
+    if (s.tested->arity == 1)
+        sweep_unary(&s, step);
+    else
+        sweep_binary(&s, step);
 }
