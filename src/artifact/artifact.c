@@ -1,5 +1,6 @@
-/* Building and checking .tombac files; see artifact.h. The layout is canonical (sections in table order, each at the next
- * multiple of 64, zeros between), so a reader compares offsets instead of testing for overlaps. */
+/* Building and checking .tombac files; see artifact.h. The layout is canonical (sections in table order, each
+ * at the next multiple of 64, zeros between), so a reader compares offsets instead of testing for overlaps.
+ */
 #include "artifact/artifact.h"
 
 #include <string.h>
@@ -28,9 +29,15 @@ static uint32_t get32(const unsigned char *p)
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-static uint64_t get64(const unsigned char *p) { return get32(p) | (uint64_t)get32(p + 4) << 32; }
+static uint64_t get64(const unsigned char *p)
+{
+    return get32(p) | (uint64_t)get32(p + 4) << 32;
+}
 
-static uint64_t align(uint64_t offset) { return (offset + ALIGNMENT - 1) & ~(uint64_t)(ALIGNMENT - 1); }
+static uint64_t align(uint64_t offset)
+{
+    return (offset + ALIGNMENT - 1) & ~(uint64_t)(ALIGNMENT - 1);
+}
 
 static void pad(tb_text *out, size_t size)
 {
@@ -42,7 +49,8 @@ tombac_status tb_artifact_build(const tb_section *sections, size_t count, tb_tex
 {
     unsigned char head[HEADER_SIZE + TB_MAX_SECTIONS * ENTRY_SIZE] = {0};
     if (count == 0 || count > TB_MAX_SECTIONS)
-        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "an artifact has 1 to %d sections, not %zu", TB_MAX_SECTIONS, count);
+        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "an artifact has 1 to %d sections, not %zu",
+            TB_MAX_SECTIONS, count);
     uint64_t head_size = HEADER_SIZE + count * ENTRY_SIZE, offset = head_size;
     for (size_t i = 0; i < count; i++) {
         unsigned char *entry = head + HEADER_SIZE + i * ENTRY_SIZE;
@@ -82,8 +90,9 @@ static tombac_status check_header(
     if (size < HEADER_SIZE) return damaged(name, "truncated in the header", error);
     uint32_t version = get32(bytes + 8);
     if (version != TB_ARTIFACT_VERSION)
-        return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "'%s' has artifact format %u; this version of Tombac reads format %d",
-            name, version, TB_ARTIFACT_VERSION);
+        return tb_fail(error, TOMBAC_ERROR_ARTIFACT,
+            "'%s' has artifact format %u; this version of Tombac reads format %d", name, version,
+            TB_ARTIFACT_VERSION);
     uint64_t file_size = get64(bytes + 16);
     if (file_size > size)
         return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "'%s' is truncated: %zu of %llu bytes", name, size,

@@ -5,7 +5,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define LARGE ((size_t)1 << 20) /* from here on a mapping of its own: page-aligned, and zeroed by the kernel only when touched */
+#define LARGE                                                                                                \
+    ((size_t)1 << 20) /* from here on a mapping of its own: page-aligned, and zeroed by the kernel only when \
+                         touched */
 enum { ALIGNMENT = 64 };
 
 static bool allocate(tombac_buffer *buffer, size_t size, bool zeroed)
@@ -29,8 +31,9 @@ tombac_status tombac_buffer_create(
     if (!device) return rt_missing(__func__, "device", error);
     if (!buffer) return rt_missing(__func__, "buffer", error);
     if (size > device->max_buffer_size)
-        return tb_fail(error, TOMBAC_ERROR_MEMORY, "a buffer of %zu bytes is larger than the device's limit of %zu bytes",
-            size, device->max_buffer_size);
+        return tb_fail(error, TOMBAC_ERROR_MEMORY,
+            "a buffer of %zu bytes is larger than the device's limit of %zu bytes", size,
+            device->max_buffer_size);
     tombac_buffer *made = calloc(1, sizeof *made);
     if (!made) return tb_fail_memory(error);
     if (!allocate(made, size, !data)) {
@@ -54,12 +57,20 @@ tombac_buffer *tombac_buffer_retain(tombac_buffer *buffer)
 void tombac_buffer_release(tombac_buffer *buffer)
 {
     if (!buffer || !rt_release(&buffer->references)) return;
-    if (buffer->mapped) munmap(buffer->contents, buffer->mapped);
-    else free(buffer->contents);
+    if (buffer->mapped)
+        munmap(buffer->contents, buffer->mapped);
+    else
+        free(buffer->contents);
     tombac_device_release(buffer->device);
     free(buffer);
 }
 
-size_t tombac_buffer_size(const tombac_buffer *buffer) { return buffer ? buffer->size : 0; }
+size_t tombac_buffer_size(const tombac_buffer *buffer)
+{
+    return buffer ? buffer->size : 0;
+}
 
-void *tombac_buffer_contents(tombac_buffer *buffer) { return buffer ? buffer->contents : NULL; }
+void *tombac_buffer_contents(tombac_buffer *buffer)
+{
+    return buffer ? buffer->contents : NULL;
+}

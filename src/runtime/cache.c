@@ -23,9 +23,12 @@
 static void folder_name(tb_text *text)
 {
     const char *own = getenv("TOMBAC_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    if (own && *own) tb_text_puts(text, own);
-    else if (xdg && *xdg == '/') tb_text_printf(text, "%s/tombac", xdg);
-    else if (home && *home) tb_text_printf(text, "%s/.cache/tombac", home);
+    if (own && *own)
+        tb_text_puts(text, own);
+    else if (xdg && *xdg == '/')
+        tb_text_printf(text, "%s/tombac", xdg);
+    else if (home && *home)
+        tb_text_printf(text, "%s/.cache/tombac", home);
 }
 
 const char *tombac_cache_folder(void)
@@ -57,7 +60,8 @@ static uint64_t limit_from_environment(void)
 static bool is_ours(const char *folder)
 {
     struct stat facts;
-    return stat(folder, &facts) == 0 && S_ISDIR(facts.st_mode) && facts.st_uid == geteuid() && !(facts.st_mode & S_IWOTH);
+    return stat(folder, &facts) == 0 && S_ISDIR(facts.st_mode) && facts.st_uid == geteuid() &&
+           !(facts.st_mode & S_IWOTH);
 }
 
 static bool make_folder(char *folder)
@@ -103,9 +107,15 @@ static void field(tb_text *text, const void *data, size_t size)
     tb_text_append(text, data, size);
 }
 
-static void string_field(tb_text *text, const char *string) { field(text, string ? string : "", string ? strlen(string) : 0); }
+static void string_field(tb_text *text, const char *string)
+{
+    field(text, string ? string : "", string ? strlen(string) : 0);
+}
 
-static void number_field(tb_text *text, uint64_t number) { field(text, &number, sizeof number); }
+static void number_field(tb_text *text, uint64_t number)
+{
+    field(text, &number, sizeof number);
+}
 
 static rt_key hash_of(const tb_text *text)
 {
@@ -113,11 +123,13 @@ static rt_key hash_of(const tb_text *text)
     return (rt_key){hash.high64, hash.low64};
 }
 
-/* Relative names mean something else in another folder, and includes of a source without a file are relative to it too. */
+/* Relative names mean something else in another folder, and includes of a source without a file are relative
+ * to it too. */
 static bool depends_on_folder(const rt_source *source)
 {
     bool relative = !source->is_file || source->name[0] != '/';
-    for (size_t i = 0; i < source->include_folder_count; i++) relative = relative || source->include_folders[i][0] != '/';
+    for (size_t i = 0; i < source->include_folder_count; i++)
+        relative = relative || source->include_folders[i][0] != '/';
     return relative;
 }
 
@@ -181,7 +193,8 @@ static bool data_key(const rt_key *key, const rt_variant *variant, rt_key *secon
     return good;
 }
 
-static bool read_data(const rt_cache *cache, const rt_key *key, const rt_variant *variant, rt_response *response)
+static bool read_data(
+    const rt_cache *cache, const rt_key *key, const rt_variant *variant, rt_response *response)
 {
     rt_key second;
     uint32_t code = 0;
@@ -212,8 +225,8 @@ bool rt_cache_get(const rt_cache *cache, const rt_key *key, const char *identity
     return hit;
 }
 
-void rt_cache_put(const rt_cache *cache, const rt_key *key, const char *identity, const rt_dependency *headers,
-    size_t header_count, const rt_response *response)
+void rt_cache_put(const rt_cache *cache, const rt_key *key, const char *identity,
+    const rt_dependency *headers, size_t header_count, const rt_response *response)
 {
     if (!cache->folder) return;
     rt_index index;

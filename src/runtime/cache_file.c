@@ -1,4 +1,5 @@
-/* Files of the compile cache; see cache_file.h. FOLDER/v1/XX/KEY.index and .data, XX the first byte of the key. */
+/* Files of the compile cache; see cache_file.h. FOLDER/v1/XX/KEY.index and .data, XX the first byte of the
+ * key. */
 #include "runtime/cache_file.h"
 
 #include "base/file.h"
@@ -33,12 +34,13 @@ static uint64_t hash(const header *h, const void *body)
 static char *path_of(const rt_cache *cache, const rt_key *key, rt_cache_kind kind)
 {
     tb_text path = {0};
-    tb_text_printf(&path, "%s/v1/%02x/%016" PRIx64 "%016" PRIx64 ".%s", cache->folder, (unsigned)(key->high >> 56),
-        key->high, key->low, kind == RT_CACHE_INDEX ? "index" : "data");
+    tb_text_printf(&path, "%s/v1/%02x/%016" PRIx64 "%016" PRIx64 ".%s", cache->folder,
+        (unsigned)(key->high >> 56), key->high, key->low, kind == RT_CACHE_INDEX ? "index" : "data");
     return tb_text_take(&path);
 }
 
-bool rt_cache_read(const rt_cache *cache, const rt_key *key, rt_cache_kind kind, uint32_t *code, tb_text *body)
+bool rt_cache_read(
+    const rt_cache *cache, const rt_key *key, rt_cache_kind kind, uint32_t *code, tb_text *body)
 {
     char *path = path_of(cache, key, kind);
     tb_text file = {0};
@@ -47,8 +49,8 @@ bool rt_cache_read(const rt_cache *cache, const rt_key *key, rt_cache_kind kind,
     if (good) {
         memcpy(&h, file.data, sizeof h);
         const char *content = file.data + sizeof h;
-        good = h.magic == MAGIC && h.key.high == key->high && h.key.low == key->low && h.kind == (uint32_t)kind &&
-               h.size == file.size - sizeof h && h.hash == hash(&h, content);
+        good = h.magic == MAGIC && h.key.high == key->high && h.key.low == key->low &&
+               h.kind == (uint32_t)kind && h.size == file.size - sizeof h && h.hash == hash(&h, content);
         if (good) {
             *code = h.code;
             tb_text_append(body, content, h.size);
@@ -61,8 +63,8 @@ bool rt_cache_read(const rt_cache *cache, const rt_key *key, rt_cache_kind kind,
     return good;
 }
 
-bool rt_cache_write(
-    const rt_cache *cache, const rt_key *key, rt_cache_kind kind, uint32_t code, const void *body, size_t size)
+bool rt_cache_write(const rt_cache *cache, const rt_key *key, rt_cache_kind kind, uint32_t code,
+    const void *body, size_t size)
 {
     header h = {.magic = MAGIC, .key = *key, .kind = (uint32_t)kind, .code = code, .size = size};
     h.hash = hash(&h, body);

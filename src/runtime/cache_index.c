@@ -14,7 +14,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* A file that changed this recently may change again within its clock's resolution: its time proves nothing yet. */
+/* A file that changed this recently may change again within its clock's resolution: its time proves nothing
+ * yet. */
 enum { SETTLED_SECONDS = 2 };
 
 /* ---- Files ---- */
@@ -32,7 +33,8 @@ static bool is_unchanged(rt_watched *file, bool *renewed)
 {
     struct stat facts;
     if (stat(file->path, &facts) != 0 || (uint64_t)facts.st_size != file->size) return false;
-    if (file->seconds && file->seconds == facts.st_mtim.tv_sec && file->nanoseconds == facts.st_mtim.tv_nsec) return true;
+    if (file->seconds && file->seconds == facts.st_mtim.tv_sec && file->nanoseconds == facts.st_mtim.tv_nsec)
+        return true;
     uint64_t hash;
     if (!hash_file(file->path, &hash) || hash != file->hash) return false;
     struct timespec now;
@@ -91,7 +93,8 @@ rt_variant *rt_index_add(rt_index *index, const char *compiler, const rt_depende
     rt_variant made = {.compiler = strdup(compiler), .headers = calloc(count + 1, sizeof *made.headers)};
     bool good = made.compiler && made.headers;
     for (size_t i = 0; i < count && good; i++) {
-        made.headers[i] = (rt_watched){.path = strdup(headers[i].path), .size = headers[i].size, .hash = headers[i].hash};
+        made.headers[i] =
+            (rt_watched){.path = strdup(headers[i].path), .size = headers[i].size, .hash = headers[i].hash};
         made.header_count++;
         good = made.headers[i].path != NULL;
     }
@@ -119,8 +122,9 @@ static json_t *to_json(const rt_variant *variant)
         const rt_watched *file = &variant->headers[i];
         char hash[17];
         snprintf(hash, sizeof hash, "%016" PRIx64, file->hash);
-        json_t *item = json_pack("{s:s, s:I, s:s, s:I, s:I}", "path", file->path, "size", (json_int_t)file->size, "hash", hash,
-            "seconds", (json_int_t)file->seconds, "nanoseconds", (json_int_t)file->nanoseconds);
+        json_t *item =
+            json_pack("{s:s, s:I, s:s, s:I, s:I}", "path", file->path, "size", (json_int_t)file->size, "hash",
+                hash, "seconds", (json_int_t)file->seconds, "nanoseconds", (json_int_t)file->nanoseconds);
         good = item && json_array_append_new(headers, item) == 0;
     }
     json_t *made = good ? json_pack("{s:s, s:O}", "compiler", variant->compiler, "headers", headers) : NULL;
@@ -148,7 +152,8 @@ static void from_json(rt_json *json, const json_t *object, rt_variant *variant)
 {
     variant->compiler = rt_json_string(json, object, "compiler");
     const json_t *list = rt_json_array(json, object, "headers");
-    variant->headers = rt_json_elements(json, list, "headers", sizeof *variant->headers, &variant->header_count);
+    variant->headers =
+        rt_json_elements(json, list, "headers", sizeof *variant->headers, &variant->header_count);
     for (size_t i = 0; i < variant->header_count; i++) {
         const json_t *item = json_array_get(list, i);
         rt_watched *file = &variant->headers[i];
@@ -167,7 +172,8 @@ bool rt_index_read(const rt_cache *cache, const rt_key *key, rt_index *index)
     uint32_t code;
     json_t *root = NULL;
     *index = (rt_index){0};
-    if (rt_cache_read(cache, key, RT_CACHE_INDEX, &code, &text)) root = rt_json_parse(&json, text.data, text.size);
+    if (rt_cache_read(cache, key, RT_CACHE_INDEX, &code, &text))
+        root = rt_json_parse(&json, text.data, text.size);
     tb_text_free(&text);
     if (!root) return false;
     const json_t *list = rt_json_array(&json, root, "variants");

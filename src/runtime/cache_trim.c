@@ -1,5 +1,5 @@
-/* Keeping the compile cache below its limit; see cache.h. Files that other processes remove meanwhile do not matter, and a
- * reader that has a removed file open still reads all of it. */
+/* Keeping the compile cache below its limit; see cache.h. Files that other processes remove meanwhile do not
+ * matter, and a reader that has a removed file open still reads all of it. */
 #include "runtime/cache.h"
 
 #include <dirent.h>
@@ -55,12 +55,32 @@ static void scan(entries *all, const char *path)
     time_t now = time(NULL);
     for (struct dirent *item; (item = readdir(folder));) {
         struct stat facts;
-        if (item->d_name[0] == '.' || fstatat(dirfd(folder), item->d_name, &facts, AT_SYMLINK_NOFOLLOW) != 0) continue;
+        if (item->d_name[0] == '.' || fstatat(dirfd(folder), item->d_name, &facts, AT_SYMLINK_NOFOLLOW) != 0)
+            continue;
         if (!S_ISREG(facts.st_mode)) continue;
-        if (is_entry(item->d_name)) keep(all, path, item->d_name, &facts);
-        else if (now - facts.st_mtim.tv_sec > STALE_SECONDS) unlinkat(dirfd(folder), item->d_name, 0);
+        if (is_entry(item->d_name))
+            keep(all, path, item->d_name, &facts);
+        else if (now - facts.st_mtim.tv_sec > STALE_SECONDS)
+            unlinkat(dirfd(folder), item->d_name, 0);
     }
     closedir(folder);
+}
+
+static void scan_all(entries *all, const char *folder)
+{
+    tb_text path = {0};
+    tb_text_printf(&path, "%s/v1/", folder);
+    size_t length = path.size;
+    DIR *root = path.bad ? NULL : opendir(path.data);
+    for (struct dirent *item; root && (item = readdir(root));) {
+        if (item->d_name[0] == '.') continue;
+        path.data[path.size = length] = 0;
+        tb_text_puts(&path, item->d_name);
+        if (path.bad) break;
+        scan(all, path.data);
+    }
+    if (root) closedir(root);
+    tb_text_free(&path);
 }
 
 static int older_first(const void *left, const void *right)
@@ -73,12 +93,7 @@ static int older_first(const void *left, const void *right)
 void rt_cache_trim(const rt_cache *cache)
 {
     entries all = {0};
-    for (unsigned byte = 0; byte < 256; byte++) {
-        tb_text path = {0};
-        tb_text_printf(&path, "%s/v1/%02x", cache->folder, byte);
-        if (!path.bad) scan(&all, path.data);
-        tb_text_free(&path);
-    }
+    scan_all(&all, cache->folder);
     if (all.total > cache->limit) {
         /* Down to nine tenths, so that not every later run has to remove something. */
         uint64_t goal = cache->limit - cache->limit / 10;

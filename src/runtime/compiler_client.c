@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #define PROGRAM "tombac-cc"
-#define DEFAULT_TIME_LIMIT 60.0                      /* seconds */
-#define DEFAULT_MEMORY_LIMIT ((size_t)8 << 30)       /* bytes of address space */
+#define DEFAULT_TIME_LIMIT 60.0                /* seconds */
+#define DEFAULT_MEMORY_LIMIT ((size_t)8 << 30) /* bytes of address space */
 enum { EXIT_USAGE = 2, EXIT_SOURCE = 3, EXIT_UNSUPPORTED = 4, EXIT_INTERNAL = 5 };
 
 /* ---- Finding it ---- */
@@ -36,8 +36,10 @@ static bool try(const char *folder, const char *rest, char **program, bool *no_m
 {
     char *path = join(folder, rest);
     *no_memory = !path;
-    if (path && is_program(path)) *program = path;
-    else free(path);
+    if (path && is_program(path))
+        *program = path;
+    else
+        free(path);
     return *program || *no_memory;
 }
 
@@ -85,8 +87,8 @@ static void add_facts(tb_text *text, const char *path)
 {
     struct stat facts;
     if (stat(path, &facts) == 0)
-        tb_text_printf(text, "%s:%lld:%lld.%09ld;", path, (long long)facts.st_size, (long long)facts.st_mtim.tv_sec,
-            facts.st_mtim.tv_nsec);
+        tb_text_printf(text, "%s:%lld:%lld.%09ld;", path, (long long)facts.st_size,
+            (long long)facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec);
 }
 
 tombac_status rt_compiler_find(rt_compiler *compiler, tombac_error **error)
@@ -99,8 +101,10 @@ tombac_status rt_compiler_find(rt_compiler *compiler, tombac_error **error)
         add_facts(&identity, real);
         *strrchr(real, '/') = 0;
         char *headers = join(real, "../lib/tombac/metal.pch");
-        if (!headers) identity.bad = true;
-        else add_facts(&identity, headers);
+        if (!headers)
+            identity.bad = true;
+        else
+            add_facts(&identity, headers);
         free(headers);
     }
     compiler->identity = tb_text_take(&identity);
@@ -193,7 +197,8 @@ static tombac_status wrap(tombac_status status, tombac_error *inner, const char 
 {
     if (status != TOMBAC_ERROR_MEMORY)
         status = tb_fail(error, TOMBAC_ERROR_COMPILER, "%s%s", tombac_error_message(inner), help);
-    else status = tb_fail_memory(error);
+    else
+        status = tb_fail_memory(error);
     tombac_error_release(inner);
     return status;
 }
@@ -205,11 +210,13 @@ static tombac_status run(const rt_compiler *compiler, const rt_request *request,
     add_all(&c, compiler, request, output);
     const char **arguments = pointers(&c);
     tombac_status status = TOMBAC_OK;
-    if (!arguments) status = tb_fail_memory(error);
+    if (!arguments)
+        status = tb_fail_memory(error);
     else {
         tb_process process = {.arguments = arguments,
             .time_limit = number_from_environment("TOMBAC_CC_TIME", DEFAULT_TIME_LIMIT),
-            .memory_limit = (size_t)number_from_environment("TOMBAC_CC_MEMORY", (double)DEFAULT_MEMORY_LIMIT)};
+            .memory_limit =
+                (size_t)number_from_environment("TOMBAC_CC_MEMORY", (double)DEFAULT_MEMORY_LIMIT)};
         if (!request->source->is_file) {
             process.input = tb_text_string(&request->source->content);
             process.input_size = request->source->content.size;
@@ -221,7 +228,9 @@ static tombac_status run(const rt_compiler *compiler, const rt_request *request,
         response->exit_status = process.exit_status;
         if (status != TOMBAC_OK)
             status = wrap(status, inner,
-                status == TOMBAC_ERROR_NOT_FOUND ? "; it compiles Metal sources; set TOMBAC_CC to its path" : "", error);
+                status == TOMBAC_ERROR_NOT_FOUND ? "; it compiles Metal sources; set TOMBAC_CC to its path"
+                                                 : "",
+                error);
     }
     free(arguments);
     tb_text_free(&c.text);
@@ -258,7 +267,8 @@ tombac_status rt_compiler_run(
     *response = (rt_response){0};
     if (!compiler->program)
         return tb_fail(error, TOMBAC_ERROR_COMPILER,
-            "the compiler '" PROGRAM "' is not installed: it is neither beside the library, nor beside the program, nor in "
+            "the compiler '" PROGRAM
+            "' is not installed: it is neither beside the library, nor beside the program, nor in "
             "PATH; set TOMBAC_CC to its path");
     tombac_status status = request->kernel ? run_with_file(compiler, request, response, error)
                                            : run(compiler, request, NULL, response, error);
@@ -275,7 +285,10 @@ void rt_response_free(rt_response *response)
 
 /* ---- What its end means ---- */
 
-bool rt_exit_is_about_source(int exit_status) { return exit_status == EXIT_SOURCE || exit_status == EXIT_UNSUPPORTED; }
+bool rt_exit_is_about_source(int exit_status)
+{
+    return exit_status == EXIT_SOURCE || exit_status == EXIT_UNSUPPORTED;
+}
 
 /* Finds the first "FILE:LINE:COLUMN: error:" (or "fatal error:") of clang's form. */
 static bool first_location(const char *text, char **file, unsigned *line, unsigned *column)
@@ -319,16 +332,19 @@ tombac_status rt_compiler_fail(
     default: break;
     }
     if (exit_status > 128)
-        status = tb_fail(error, status, "the compiler crashed on '%s' (signal %d, %s)%s%.*s", request->source->name,
-            exit_status - 128, strsignal(exit_status - 128), length ? ":\n" : "", shown, diagnostics);
+        status = tb_fail(error, status, "the compiler crashed on '%s' (signal %d, %s)%s%.*s",
+            request->source->name, exit_status - 128, strsignal(exit_status - 128), length ? ":\n" : "",
+            shown, diagnostics);
     else if (length == 0)
         status = tb_fail(error, status, "the compiler failed on '%s' (exit status %d) and did not say why",
             request->source->name, exit_status);
-    else status = tb_fail(error, status, "%.*s", shown, diagnostics);
+    else
+        status = tb_fail(error, status, "%.*s", shown, diagnostics);
     if (request->kernel) tb_error_set_kernel(error, request->kernel);
     char *file = NULL;
     unsigned line, column;
-    if (error && first_location(diagnostics, &file, &line, &column)) tb_error_set_location(error, file, line, column);
+    if (error && first_location(diagnostics, &file, &line, &column))
+        tb_error_set_location(error, file, line, column);
     free(file);
     return status;
 }

@@ -1,4 +1,5 @@
-/* Running tombac-cc: finding it, its command lines, and what its end means (docs/architecture.md "The compiler process"). */
+/* Running tombac-cc: finding it, its command lines, and what its end means (docs/architecture.md "The
+ * compiler process"). */
 #ifndef RT_COMPILER_CLIENT_H
 #define RT_COMPILER_CLIENT_H
 
@@ -10,8 +11,8 @@ typedef struct rt_compiler {
     char *identity; /* changes when the compiler or its precompiled headers change; "" if not found */
 } rt_compiler;
 
-/* $TOMBAC_CC; else tombac-cc beside the library (../bin and the like), beside the program, in PATH. Fails only for lack of
- * memory; a missing compiler is an error when it is run. */
+/* $TOMBAC_CC; else tombac-cc beside the library (../bin and the like), beside the program, in PATH. Fails
+ * only for lack of memory; a missing compiler is an error when it is run. */
 tombac_status rt_compiler_find(rt_compiler *compiler, tombac_error **error);
 void rt_compiler_free(rt_compiler *compiler);
 
@@ -38,8 +39,9 @@ typedef struct rt_response {
     tb_text diagnostics; /* what it wrote to standard error */
 } rt_response;
 
-/* Runs it; TOMBAC_OK means that it ended by itself, whatever exit_status says. It is TOMBAC_ERROR_COMPILER if it is not
- * installed, cannot be started, or ran over its limits ($TOMBAC_CC_TIME seconds, $TOMBAC_CC_MEMORY bytes). */
+/* Runs it; TOMBAC_OK means that it ended by itself, whatever exit_status says. It is TOMBAC_ERROR_COMPILER if
+ * it is not installed, cannot be started, or ran over its limits ($TOMBAC_CC_TIME seconds, $TOMBAC_CC_MEMORY
+ * bytes). */
 tombac_status rt_compiler_run(
     const rt_compiler *compiler, const rt_request *request, rt_response *response, tombac_error **error);
 void rt_response_free(rt_response *response);

@@ -8,7 +8,8 @@ static const rt_constant *find(const rt_listing *listing, const tombac_constant 
 {
     for (size_t i = 0; i < listing->constant_count; i++) {
         const rt_constant *constant = &listing->constants[i];
-        if (wanted->name ? strcmp(constant->name, wanted->name) == 0 : constant->index == wanted->index) return constant;
+        if (wanted->name ? strcmp(constant->name, wanted->name) == 0 : constant->index == wanted->index)
+            return constant;
     }
     return NULL;
 }
@@ -16,10 +17,10 @@ static const rt_constant *find(const rt_listing *listing, const tombac_constant 
 static tombac_status not_found(const char *kernel, const tombac_constant *wanted, tombac_error **error)
 {
     tombac_status status =
-        wanted->name
-            ? tb_fail(error, TOMBAC_ERROR_NOT_FOUND, "kernel '%s': there is no function constant '%s'", kernel, wanted->name)
-            : tb_fail(error, TOMBAC_ERROR_NOT_FOUND, "kernel '%s': there is no function constant of index %u", kernel,
-                  wanted->index);
+        wanted->name ? tb_fail(error, TOMBAC_ERROR_NOT_FOUND,
+                           "kernel '%s': there is no function constant '%s'", kernel, wanted->name)
+                     : tb_fail(error, TOMBAC_ERROR_NOT_FOUND,
+                           "kernel '%s': there is no function constant of index %u", kernel, wanted->index);
     tb_error_set_kernel(error, kernel);
     return status;
 }
@@ -32,8 +33,8 @@ static bool right_size(const rt_constant *constant, size_t size)
     return size == scalar * length || (length == 3 && size == scalar * 4);
 }
 
-static tombac_status take(
-    const rt_constant *constant, const char *kernel, const tombac_constant *given, rt_value *value, tombac_error **error)
+static tombac_status take(const rt_constant *constant, const char *kernel, const tombac_constant *given,
+    rt_value *value, tombac_error **error)
 {
     if (given->data && right_size(constant, given->size)) {
         size_t scalar = tombac_type_size(constant->type);
@@ -44,11 +45,12 @@ static tombac_status take(
     }
     tombac_status status;
     if (!given->data)
-        status = tb_fail(error, TOMBAC_ERROR_ARGUMENT, "kernel '%s': function constant '%s' has no data", kernel, constant->name);
+        status = tb_fail(error, TOMBAC_ERROR_ARGUMENT, "kernel '%s': function constant '%s' has no data",
+            kernel, constant->name);
     else
-        status = tb_fail(error, TOMBAC_ERROR_ARGUMENT, "kernel '%s': function constant '%s' is a %s of %zu bytes, not %zu",
-            kernel, constant->name, constant->type_name, tombac_type_size(constant->type) * constant->vector_length,
-            given->size);
+        status = tb_fail(error, TOMBAC_ERROR_ARGUMENT,
+            "kernel '%s': function constant '%s' is a %s of %zu bytes, not %zu", kernel, constant->name,
+            constant->type_name, tombac_type_size(constant->type) * constant->vector_length, given->size);
     tb_error_set_kernel(error, kernel);
     return status;
 }
@@ -59,8 +61,8 @@ static int by_index(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-tombac_status rt_constant_values(const rt_listing *listing, const char *kernel, const tombac_constant *constants,
-    size_t count, rt_value **values, tombac_error **error)
+tombac_status rt_constant_values(const rt_listing *listing, const char *kernel,
+    const tombac_constant *constants, size_t count, rt_value **values, tombac_error **error)
 {
     if (count == 0) return TOMBAC_OK;
     rt_value *made = calloc(count, sizeof *made);
@@ -74,11 +76,13 @@ tombac_status rt_constant_values(const rt_listing *listing, const char *kernel, 
     if (status == TOMBAC_OK) qsort(made, count, sizeof *made, by_index);
     for (size_t i = 1; i < count && status == TOMBAC_OK; i++) {
         if (made[i].index != made[i - 1].index) continue;
-        status = tb_fail(error, TOMBAC_ERROR_ARGUMENT, "kernel '%s': function constant %u is given twice", kernel,
-            made[i].index);
+        status = tb_fail(error, TOMBAC_ERROR_ARGUMENT, "kernel '%s': function constant %u is given twice",
+            kernel, made[i].index);
         tb_error_set_kernel(error, kernel);
     }
-    if (status == TOMBAC_OK) *values = made;
-    else free(made);
+    if (status == TOMBAC_OK)
+        *values = made;
+    else
+        free(made);
     return status;
 }

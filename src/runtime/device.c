@@ -5,7 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool is_available(const rt_driver *driver) { return !driver->available || driver->available(); }
+static bool is_available(const rt_driver *driver)
+{
+    return !driver->available || driver->available();
+}
 
 size_t tombac_device_count(void)
 {
@@ -35,8 +38,9 @@ static tombac_status choose(const char *name, const rt_driver **driver, tombac_e
         if (is_available(*driver)) return TOMBAC_OK;
         return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "this processor cannot run the device '%s'", name);
     }
-    tombac_status status = tb_fail(error, TOMBAC_ERROR_NOT_FOUND, "there is no device '%s'; this library has: %s",
-        name ? name : "(any)", known.size ? known.data : "none");
+    tombac_status status =
+        tb_fail(error, TOMBAC_ERROR_NOT_FOUND, "there is no device '%s'; this library has: %s",
+            name ? name : "(any)", known.size ? known.data : "none");
     tb_text_free(&known);
     return status;
 }
@@ -68,8 +72,10 @@ tombac_status tombac_device_open(const char *name, tombac_device **device, tomba
     made->time_limit = time_limit_from_environment();
     status = rt_cache_open(&made->cache, error);
     if (status == TOMBAC_OK) status = rt_queue_create(&made->queue, error);
-    if (status == TOMBAC_OK) *device = made;
-    else tombac_device_release(made);
+    if (status == TOMBAC_OK)
+        *device = made;
+    else
+        tombac_device_release(made);
     return status;
 }
 
@@ -87,7 +93,10 @@ void tombac_device_release(tombac_device *device)
     free(device);
 }
 
-const char *tombac_device_name(const tombac_device *device) { return device ? device->driver->name : ""; }
+const char *tombac_device_name(const tombac_device *device)
+{
+    return device ? device->driver->name : "";
+}
 
 tombac_device_limits tombac_device_get_limits(const tombac_device *device)
 {
@@ -97,7 +106,10 @@ tombac_device_limits tombac_device_get_limits(const tombac_device *device)
         .max_buffer_size = device ? device->max_buffer_size : 0};
 }
 
-const char *tombac_version(void) { return TOMBAC_VERSION; }
+const char *tombac_version(void)
+{
+    return TOMBAC_VERSION;
+}
 
 tombac_status rt_missing(const char *call, const char *what, tombac_error **error)
 {

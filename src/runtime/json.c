@@ -12,7 +12,8 @@ json_t *rt_json_parse(rt_json *json, const void *text, size_t size)
     if (root && json_is_object(root)) return root;
     /* Where an allocation failed, jansson mostly gives no reason at all. */
     bool no_memory = !root && (!why.text[0] || json_error_code(&why) == json_error_out_of_memory);
-    if (no_memory) json->status = tb_fail_memory(json->error);
+    if (no_memory)
+        json->status = tb_fail_memory(json->error);
     else
         json->status = tb_fail(json->error, TOMBAC_ERROR_ARTIFACT, "%s: not a JSON object: %s", json->name,
             root ? "another type" : why.text);
@@ -93,7 +94,8 @@ const json_t *rt_json_array(rt_json *json, const json_t *object, const char *key
     return NULL;
 }
 
-void *rt_json_elements(rt_json *json, const json_t *array, const char *key, size_t element_size, size_t *count)
+void *rt_json_elements(
+    rt_json *json, const json_t *array, const char *key, size_t element_size, size_t *count)
 {
     *count = 0;
     size_t size = array ? json_array_size(array) : 0;
@@ -104,7 +106,9 @@ void *rt_json_elements(rt_json *json, const json_t *array, const char *key, size
         return NULL;
     }
     void *elements = calloc(size, element_size);
-    if (elements) *count = size;
-    else fail_memory(json);
+    if (elements)
+        *count = size;
+    else
+        fail_memory(json);
     return elements;
 }

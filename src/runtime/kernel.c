@@ -1,4 +1,5 @@
-/* Kernels: an artifact, from the cache or from `tombac-cc compile`, checked and loaded by the device's driver. */
+/* Kernels: an artifact, from the cache or from `tombac-cc compile`, checked and loaded by the device's
+ * driver. */
 #include "artifact/artifact.h"
 #include "runtime/constant.h"
 #include "runtime/object.h"
@@ -20,11 +21,11 @@ typedef struct job {
 static tombac_status check_manifest(const job *j, const rt_manifest *manifest, tombac_error **error)
 {
     if (strcmp(manifest->engine, j->request.engine) != 0)
-        return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "the artifact is for the engine '%s', not '%s'", manifest->engine,
-            j->request.engine);
+        return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "the artifact is for the engine '%s', not '%s'",
+            manifest->engine, j->request.engine);
     if (strcmp(manifest->kernel, j->request.kernel) != 0)
-        return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "the artifact holds the kernel '%s', not '%s'", manifest->kernel,
-            j->request.kernel);
+        return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "the artifact holds the kernel '%s', not '%s'",
+            manifest->kernel, j->request.kernel);
     if (!rt_target_runs(manifest->target))
         return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "the artifact is for '%s', but this processor is '%s'",
             manifest->target, rt_target_host());
@@ -40,14 +41,16 @@ static tombac_status load(const job *j, const tb_text *bytes, tombac_kernel *ker
     const tb_section *manifest = tb_artifact_find(&artifact, TB_SECTION_MANIFEST);
     const tb_section *object = tb_artifact_find(&artifact, TB_SECTION_OBJECT);
     if (!manifest || !object)
-        return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "the artifact has no %s", manifest ? "object code" : "manifest");
+        return tb_fail(
+            error, TOMBAC_ERROR_ARTIFACT, "the artifact has no %s", manifest ? "object code" : "manifest");
     status = rt_manifest_parse("manifest", manifest->data, manifest->size, &kernel->manifest, error);
     if (status != TOMBAC_OK) return status;
     status = check_manifest(j, &kernel->manifest, error);
     kernel->reflection = strndup(manifest->data, manifest->size);
     if (status == TOMBAC_OK && !kernel->reflection) status = tb_fail_memory(error);
     if (status == TOMBAC_OK)
-        status = j->library->device->driver->load(object->data, object->size, &kernel->manifest, &kernel->code, error);
+        status = j->library->device->driver->load(
+            object->data, object->size, &kernel->manifest, &kernel->code, error);
     if (status == TOMBAC_OK) return TOMBAC_OK;
     free(kernel->reflection);
     kernel->reflection = NULL;
@@ -64,7 +67,8 @@ static bool from_cache(const job *j, tombac_kernel *kernel, tombac_status *statu
     if (response.exit_status == 0) {
         settled = load(j, &response.output, kernel, NULL) == TOMBAC_OK;
     } else {
-        *status = rt_compiler_fail(&j->request, response.exit_status, tb_text_string(&response.diagnostics), error);
+        *status =
+            rt_compiler_fail(&j->request, response.exit_status, tb_text_string(&response.diagnostics), error);
         settled = true;
     }
     rt_response_free(&response);
@@ -80,9 +84,11 @@ static tombac_status from_compiler(const job *j, tombac_kernel *kernel, tombac_e
     size_t count = j->library->listing.dependency_count, header_count = 0;
     bool keep;
     if (response.exit_status != 0) {
-        status = rt_compiler_fail(&j->request, response.exit_status, tb_text_string(&response.diagnostics), error);
+        status =
+            rt_compiler_fail(&j->request, response.exit_status, tb_text_string(&response.diagnostics), error);
         keep = rt_exit_is_about_source(response.exit_status) &&
-               rt_source_headers(&j->library->source, dependencies, count, &headers, &header_count, NULL) == TOMBAC_OK;
+               rt_source_headers(&j->library->source, dependencies, count, &headers, &header_count, NULL) ==
+                   TOMBAC_OK;
     } else {
         status = load(j, &response.output, kernel, error);
         if (status == TOMBAC_OK)
@@ -114,8 +120,8 @@ static tombac_status make(job *j, tombac_kernel *kernel, tombac_error **error)
     return status;
 }
 
-tombac_status tombac_kernel_create(tombac_library *library, const char *name, const tombac_constant *constants,
-    size_t constant_count, tombac_kernel **kernel, tombac_error **error)
+tombac_status tombac_kernel_create(tombac_library *library, const char *name,
+    const tombac_constant *constants, size_t constant_count, tombac_kernel **kernel, tombac_error **error)
 {
     static const rt_cache off = {0};
     if (!library) return rt_missing(__func__, "library", error);
@@ -127,7 +133,8 @@ tombac_status tombac_kernel_create(tombac_library *library, const char *name, co
             library->source.name, name, library->listing.kernel_count);
     const rt_driver *driver = library->device->driver;
     rt_value *values = NULL;
-    tombac_status status = rt_constant_values(&library->listing, name, constants, constant_count, &values, error);
+    tombac_status status =
+        rt_constant_values(&library->listing, name, constants, constant_count, &values, error);
     tombac_kernel *made = status == TOMBAC_OK ? calloc(1, sizeof *made) : NULL;
     if (status == TOMBAC_OK && !made) status = tb_fail_memory(error);
     if (status == TOMBAC_OK) {
@@ -165,7 +172,10 @@ void tombac_kernel_release(tombac_kernel *kernel)
     free(kernel);
 }
 
-const char *tombac_kernel_name(const tombac_kernel *kernel) { return kernel ? kernel->manifest.kernel : ""; }
+const char *tombac_kernel_name(const tombac_kernel *kernel)
+{
+    return kernel ? kernel->manifest.kernel : "";
+}
 
 uint32_t tombac_kernel_max_threads_per_threadgroup(const tombac_kernel *kernel)
 {
@@ -177,7 +187,10 @@ size_t tombac_kernel_static_threadgroup_memory(const tombac_kernel *kernel)
     return kernel ? kernel->manifest.static_threadgroup_memory : 0;
 }
 
-size_t tombac_kernel_argument_count(const tombac_kernel *kernel) { return kernel ? kernel->manifest.argument_count : 0; }
+size_t tombac_kernel_argument_count(const tombac_kernel *kernel)
+{
+    return kernel ? kernel->manifest.argument_count : 0;
+}
 
 tombac_status tombac_kernel_get_argument(
     const tombac_kernel *kernel, size_t index, tombac_argument *argument, tombac_error **error)
@@ -185,8 +198,9 @@ tombac_status tombac_kernel_get_argument(
     if (!kernel) return rt_missing(__func__, "kernel", error);
     if (!argument) return rt_missing(__func__, "argument", error);
     if (index >= kernel->manifest.argument_count) {
-        tombac_status status = tb_fail(error, TOMBAC_ERROR_NOT_FOUND, "kernel '%s' has %zu arguments, no number %zu",
-            kernel->manifest.kernel, kernel->manifest.argument_count, index);
+        tombac_status status =
+            tb_fail(error, TOMBAC_ERROR_NOT_FOUND, "kernel '%s' has %zu arguments, no number %zu",
+                kernel->manifest.kernel, kernel->manifest.argument_count, index);
         tb_error_set_kernel(error, kernel->manifest.kernel);
         return status;
     }
@@ -206,4 +220,7 @@ tombac_status tombac_kernel_get_argument(
     return TOMBAC_OK;
 }
 
-const char *tombac_kernel_reflection_json(const tombac_kernel *kernel) { return kernel ? kernel->reflection : ""; }
+const char *tombac_kernel_reflection_json(const tombac_kernel *kernel)
+{
+    return kernel ? kernel->reflection : "";
+}

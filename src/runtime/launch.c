@@ -74,15 +74,16 @@ static tombac_status check_changeable(const tombac_launch *launch, const char *c
 {
     if (!launch) return rt_missing(call, "launch", error);
     if (state_of(launch) != RT_LAUNCH_PENDING) return TOMBAC_OK;
-    tombac_status status = tb_fail(error, TOMBAC_ERROR_ARGUMENT, "%s: the launch of kernel '%s' has not ended yet", call,
-        launch->kernel->manifest.kernel);
+    tombac_status status = tb_fail(error, TOMBAC_ERROR_ARGUMENT,
+        "%s: the launch of kernel '%s' has not ended yet", call, launch->kernel->manifest.kernel);
     tb_error_set_kernel(error, launch->kernel->manifest.kernel);
     return status;
 }
 
-/* Puts `slot` in the place of what the index had. What is bound to an argument that a function constant removed is dropped:
- * the same host code serves all variants of a kernel. */
-static tombac_status bind(tombac_launch *launch, bool threadgroup, uint32_t index, rt_slot *slot, tombac_error **error)
+/* Puts `slot` in the place of what the index had. What is bound to an argument that a function constant
+ * removed is dropped: the same host code serves all variants of a kernel. */
+static tombac_status bind(
+    tombac_launch *launch, bool threadgroup, uint32_t index, rt_slot *slot, tombac_error **error)
 {
     const rt_manifest *manifest = &launch->kernel->manifest;
     ptrdiff_t found = rt_launch_find(launch, threadgroup, index);
@@ -94,8 +95,10 @@ static tombac_status bind(tombac_launch *launch, bool threadgroup, uint32_t inde
         return status;
     }
     clear_slot(&launch->slots[found]);
-    if (manifest->arguments[found].active) launch->slots[found] = *slot;
-    else clear_slot(slot);
+    if (manifest->arguments[found].active)
+        launch->slots[found] = *slot;
+    else
+        clear_slot(slot);
     return TOMBAC_OK;
 }
 
@@ -106,7 +109,8 @@ tombac_status tombac_launch_set_buffer(
     if (status != TOMBAC_OK) return status;
     if (!buffer) return rt_missing(__func__, "buffer", error);
     if (buffer->device != launch->kernel->library->device)
-        return tb_fail(error, TOMBAC_ERROR_BINDING, "kernel '%s': the buffer for [[buffer(%u)]] belongs to another device",
+        return tb_fail(error, TOMBAC_ERROR_BINDING,
+            "kernel '%s': the buffer for [[buffer(%u)]] belongs to another device",
             launch->kernel->manifest.kernel, index);
     rt_slot slot = {.set = true, .buffer = tombac_buffer_retain(buffer), .offset = offset};
     return bind(launch, false, index, &slot, error);
@@ -135,8 +139,8 @@ tombac_status tombac_launch_set_threadgroup_memory(
     return bind(launch, true, index, &slot, error);
 }
 
-static tombac_status set_grid(tombac_launch *launch, rt_grid grid, tombac_size3 size, tombac_size3 threadgroup,
-    const char *call, tombac_error **error)
+static tombac_status set_grid(tombac_launch *launch, rt_grid grid, tombac_size3 size,
+    tombac_size3 threadgroup, const char *call, tombac_error **error)
 {
     tombac_status status = check_changeable(launch, call, error);
     if (status != TOMBAC_OK) return status;
@@ -195,14 +199,16 @@ static void execute(rt_queue_item *item)
     launch->failure = failure;
     launch->state = RT_LAUNCH_ENDED;
     pthread_cond_broadcast(&launch->ended);
-    /* The queue's reference goes before anybody can know of the end, so that who waits and then releases everything
-     * has freed everything. POSIX lets a mutex be destroyed as soon as another thread could lock it. */
+    /* The queue's reference goes before anybody can know of the end, so that who waits and then releases
+     * everything has freed everything. POSIX lets a mutex be destroyed as soon as another thread could lock
+     * it. */
     bool last = rt_release(&launch->references);
     pthread_mutex_unlock(&launch->mutex);
     if (last) destroy(launch);
 }
 
-/* Forgets the last run. Only one thread may use a launch to submit, so what is checked here still holds later. */
+/* Forgets the last run. Only one thread may use a launch to submit, so what is checked here still holds
+ * later. */
 static void reset(tombac_launch *launch, rt_launch_state state)
 {
     pthread_mutex_lock(&launch->mutex);
@@ -254,9 +260,10 @@ tombac_status tombac_launch_wait(tombac_launch *launch, tombac_error **error)
     while (launch->state == RT_LAUNCH_PENDING) pthread_cond_wait(&launch->ended, &launch->mutex);
     tombac_status status = launch->status;
     if (launch->state == RT_LAUNCH_NEW)
-        status = tb_fail(error, TOMBAC_ERROR_ARGUMENT, "%s: the launch of kernel '%s' was not submitted", __func__,
-            launch->kernel->manifest.kernel);
-    else if (status != TOMBAC_OK) copy_error(launch->failure, error);
+        status = tb_fail(error, TOMBAC_ERROR_ARGUMENT, "%s: the launch of kernel '%s' was not submitted",
+            __func__, launch->kernel->manifest.kernel);
+    else if (status != TOMBAC_OK)
+        copy_error(launch->failure, error);
     pthread_mutex_unlock(&launch->mutex);
     return status;
 }

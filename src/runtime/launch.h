@@ -17,7 +17,7 @@ typedef enum rt_grid { RT_GRID_NONE, RT_GRID_THREADS, RT_GRID_THREADGROUPS } rt_
 typedef enum rt_launch_state { RT_LAUNCH_NEW, RT_LAUNCH_PENDING, RT_LAUNCH_ENDED } rt_launch_state;
 
 struct tombac_launch {
-    rt_queue_item item; /* first: the queue's pointer is the launch's */
+    rt_queue_item item;       /* first: the queue's pointer is the launch's */
     rt_references references; /* the caller's, and the queue's while pending */
     tombac_kernel *kernel;
     rt_slot *slots;       /* one per argument */

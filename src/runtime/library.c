@@ -26,8 +26,10 @@ static tombac_status run_compiler(tombac_library *library, const rt_cache *cache
     size_t header_count;
     /* A source that cannot be preprocessed is not cached: nobody knows which headers it would have read. */
     if (response.exit_status != 0)
-        status = rt_compiler_fail(request, response.exit_status, tb_text_string(&response.diagnostics), error);
-    else status = accept(library, &response, &library->listing, &headers, &header_count, error);
+        status =
+            rt_compiler_fail(request, response.exit_status, tb_text_string(&response.diagnostics), error);
+    else
+        status = accept(library, &response, &library->listing, &headers, &header_count, error);
     if (status == TOMBAC_OK) rt_cache_put(cache, key, compiler->identity, headers, header_count, &response);
     rt_response_free(&response);
     return status;
@@ -64,8 +66,10 @@ static tombac_status create(tombac_device *device, const char *name, const char 
     made->device = tombac_device_retain(device);
     tombac_status status = rt_source_open(name, content, size, options, &made->source, error);
     if (status == TOMBAC_OK) status = list(made, error);
-    if (status == TOMBAC_OK) *library = made;
-    else tombac_library_release(made);
+    if (status == TOMBAC_OK)
+        *library = made;
+    else
+        tombac_library_release(made);
     return status;
 }
 
@@ -78,13 +82,14 @@ tombac_status tombac_library_create_from_file(tombac_device *device, const char 
     return create(device, path, NULL, 0, options, library, error);
 }
 
-tombac_status tombac_library_create_from_source(tombac_device *device, const char *name, const char *source, size_t size,
-    const tombac_compile_options *options, tombac_library **library, tombac_error **error)
+tombac_status tombac_library_create_from_source(tombac_device *device, const char *name, const char *source,
+    size_t size, const tombac_compile_options *options, tombac_library **library, tombac_error **error)
 {
     if (!device) return rt_missing(__func__, "device", error);
     if (!source && size) return rt_missing(__func__, "source", error);
     if (!library) return rt_missing(__func__, "library", error);
-    return create(device, name && *name ? name : "source", source ? source : "", size, options, library, error);
+    return create(
+        device, name && *name ? name : "source", source ? source : "", size, options, library, error);
 }
 
 tombac_library *tombac_library_retain(tombac_library *library)

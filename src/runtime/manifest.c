@@ -1,4 +1,5 @@
-/* Manifests and listings; see manifest.h. Fields that a reader does not know are ignored; what it knows must be right. */
+/* Manifests and listings; see manifest.h. Fields that a reader does not know are ignored; what it knows must
+ * be right. */
 #include "runtime/manifest.h"
 
 #include "artifact/abi.h"
@@ -17,13 +18,15 @@ static tombac_type read_type(rt_json *json, const json_t *object, uint32_t *vect
     tombac_type type = TOMBAC_TYPE_OTHER;
     if (!scalar || !rt_type_from_name(scalar, &type)) rt_json_fail(json, "scalar", "is not a known type");
     *vector_length = (uint32_t)rt_json_unsigned_or_0(json, object, "vector_length", 4);
-    if (type == TOMBAC_TYPE_OTHER) *vector_length = 0;
-    else if (*vector_length == 0) rt_json_fail(json, "vector_length", "is zero");
+    if (type == TOMBAC_TYPE_OTHER)
+        *vector_length = 0;
+    else if (*vector_length == 0)
+        rt_json_fail(json, "vector_length", "is zero");
     return type;
 }
 
-static void read_members(rt_json *json, const json_t *parent, size_t parent_size, unsigned depth, rt_member **members,
-    size_t *count)
+static void read_members(rt_json *json, const json_t *parent, size_t parent_size, unsigned depth,
+    rt_member **members, size_t *count)
 {
     const json_t *array = rt_json_array(json, parent, "members");
     if (depth > MAX_MEMBER_DEPTH) {
@@ -60,7 +63,8 @@ static tombac_argument_kind read_kind(rt_json *json, const json_t *object)
     const char *kind = json_string_value(json_object_get(object, "kind"));
     if (kind && strcmp(kind, "buffer") == 0) return TOMBAC_ARGUMENT_BUFFER;
     if (kind && strcmp(kind, "constant") == 0) return TOMBAC_ARGUMENT_CONSTANT;
-    if (!kind || strcmp(kind, "threadgroup") != 0) rt_json_fail(json, "kind", "is not a known kind of argument");
+    if (!kind || strcmp(kind, "threadgroup") != 0)
+        rt_json_fail(json, "kind", "is not a known kind of argument");
     return TOMBAC_ARGUMENT_THREADGROUP;
 }
 
@@ -78,7 +82,8 @@ static void read_argument(rt_json *json, const json_t *object, rt_argument *argu
     argument->size = rt_json_unsigned(json, object, "size", MAX_ELEMENT_SIZE);
     argument->alignment = rt_json_unsigned(json, object, "alignment", 4096);
     if (argument->alignment == 0) argument->alignment = 1; /* void */
-    if (argument->alignment & (argument->alignment - 1)) rt_json_fail(json, "alignment", "is no power of two");
+    if (argument->alignment & (argument->alignment - 1))
+        rt_json_fail(json, "alignment", "is no power of two");
     if (argument->reference && argument->size == 0) rt_json_fail(json, "size", "of a reference is zero");
     read_members(json, object, argument->size, 0, &argument->members, &argument->member_count);
 }
@@ -86,7 +91,8 @@ static void read_argument(rt_json *json, const json_t *object, rt_argument *argu
 /* Buffers and constants share their indices, threadgroup memory has its own. */
 static bool same_slot(const rt_argument *a, const rt_argument *b)
 {
-    return (a->kind == TOMBAC_ARGUMENT_THREADGROUP) == (b->kind == TOMBAC_ARGUMENT_THREADGROUP) && a->index == b->index;
+    return (a->kind == TOMBAC_ARGUMENT_THREADGROUP) == (b->kind == TOMBAC_ARGUMENT_THREADGROUP) &&
+           a->index == b->index;
 }
 
 static void read_arguments(rt_json *json, const json_t *kernel, rt_manifest *manifest)
@@ -161,7 +167,8 @@ static void read_required_threads(rt_json *json, const json_t *kernel, rt_manife
         manifest->required_threads[i] = (uint32_t)n;
         product *= (uint64_t)n;
     }
-    if (json_array_size(array) != 3 || product > manifest->max_threads) rt_json_fail(json, key, "is no threadgroup size");
+    if (json_array_size(array) != 3 || product > manifest->max_threads)
+        rt_json_fail(json, key, "is no threadgroup size");
 }
 
 static void read_kernel(rt_json *json, const json_t *root, rt_manifest *manifest)
@@ -191,8 +198,9 @@ static void check_version(rt_json *json, const json_t *root, const char *key, ui
 {
     uint64_t version = rt_json_unsigned(json, root, key, UINT32_MAX);
     if (json->status == TOMBAC_OK && version != expected)
-        json->status = tb_fail(json->error, TOMBAC_ERROR_ARTIFACT, "%s: %s version %llu, this Tombac needs %llu",
-            json->name, key, (unsigned long long)version, (unsigned long long)expected);
+        json->status =
+            tb_fail(json->error, TOMBAC_ERROR_ARTIFACT, "%s: %s version %llu, this Tombac needs %llu",
+                json->name, key, (unsigned long long)version, (unsigned long long)expected);
 }
 
 tombac_status rt_manifest_parse(
@@ -212,8 +220,10 @@ tombac_status rt_manifest_parse(
     made.constants = read_constants(&json, root, false, &made.constant_count);
     made.dependencies = read_dependencies(&json, root, &made.dependency_count);
     json_decref(root);
-    if (json.status == TOMBAC_OK) *manifest = made;
-    else rt_manifest_free(&made);
+    if (json.status == TOMBAC_OK)
+        *manifest = made;
+    else
+        rt_manifest_free(&made);
     return json.status;
 }
 
@@ -256,8 +266,10 @@ tombac_status rt_listing_parse(
     made.constants = read_constants(&json, root, true, &made.constant_count);
     made.dependencies = read_dependencies(&json, root, &made.dependency_count);
     json_decref(root);
-    if (json.status == TOMBAC_OK) *listing = made;
-    else rt_listing_free(&made);
+    if (json.status == TOMBAC_OK)
+        *listing = made;
+    else
+        rt_listing_free(&made);
     return json.status;
 }
 

@@ -1,5 +1,6 @@
-/* The manifest of a compiled kernel: docs/architecture.md "Manifest", from JSON text to structs and fully validated, so that
- * runtime and drivers need no further checks. Also the listing that `tombac-cc list` prints. */
+/* The manifest of a compiled kernel: docs/architecture.md "Manifest", from JSON text to structs and fully
+ * validated, so that runtime and drivers need no further checks. Also the listing that `tombac-cc list`
+ * prints. */
 #ifndef RT_MANIFEST_H
 #define RT_MANIFEST_H
 

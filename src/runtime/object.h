@@ -12,7 +12,10 @@
 
 typedef atomic_size_t rt_references;
 
-static inline void rt_retain(rt_references *references) { atomic_fetch_add_explicit(references, 1, memory_order_relaxed); }
+static inline void rt_retain(rt_references *references)
+{
+    atomic_fetch_add_explicit(references, 1, memory_order_relaxed);
+}
 
 /* True for the last reference; all that other threads did with the object is visible then. */
 static inline bool rt_release(rt_references *references)

@@ -1,5 +1,6 @@
-/* The device's queue; see queue.h. The last reference to a device may go on the worker itself, when a launch that the user no
- * longer holds ends: a thread cannot join itself, so it is detached then and frees the queue at its end. */
+/* The device's queue; see queue.h. The last reference to a device may go on the worker itself, when a launch
+ * that the user no longer holds ends: a thread cannot join itself, so it is detached then and frees the queue
+ * at its end. */
 #include "runtime/queue.h"
 
 #include <pthread.h>
@@ -72,8 +73,10 @@ tombac_status rt_queue_push(rt_queue *queue, rt_queue_item *item, tombac_error *
     pthread_mutex_lock(&queue->mutex);
     int failed = queue->started ? 0 : start(queue);
     if (!failed) {
-        if (queue->first) queue->last->next = item;
-        else queue->first = item;
+        if (queue->first)
+            queue->last->next = item;
+        else
+            queue->first = item;
         queue->last = item;
         pthread_cond_signal(&queue->changed);
     }

@@ -1,4 +1,5 @@
-/* A device's queue: one worker thread, started with the first item, that runs items in the order in which they came. */
+/* A device's queue: one worker thread, started with the first item, that runs items in the order in which
+ * they came. */
 #ifndef RT_QUEUE_H
 #define RT_QUEUE_H
 

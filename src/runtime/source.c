@@ -17,11 +17,13 @@ static void free_strings(char **strings, size_t count)
     free(strings);
 }
 
-static tombac_status copy_strings(
-    const char *const *strings, size_t count, const char *what, char ***out, size_t *out_count, tombac_error **error)
+static tombac_status copy_strings(const char *const *strings, size_t count, const char *what, char ***out,
+    size_t *out_count, tombac_error **error)
 {
     if (count == 0) return TOMBAC_OK;
-    if (!strings) return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "%zu %s were announced, but there is no list", count, what);
+    if (!strings)
+        return tb_fail(
+            error, TOMBAC_ERROR_ARGUMENT, "%zu %s were announced, but there is no list", count, what);
     char **copy = calloc(count, sizeof *copy);
     if (!copy) return tb_fail_memory(error);
     *out = copy;
@@ -35,7 +37,8 @@ static tombac_status copy_strings(
     return TOMBAC_OK;
 }
 
-static tombac_status copy_options(rt_source *source, const tombac_compile_options *options, tombac_error **error)
+static tombac_status copy_options(
+    rt_source *source, const tombac_compile_options *options, tombac_error **error)
 {
     if ((unsigned)options->math > TOMBAC_MATH_SAFE)
         return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "math mode %d does not exist", (int)options->math);
@@ -50,17 +53,18 @@ static tombac_status copy_options(rt_source *source, const tombac_compile_option
     return status;
 }
 
-tombac_status rt_source_open(const char *name, const char *content, size_t size, const tombac_compile_options *options,
-    rt_source *source, tombac_error **error)
+tombac_status rt_source_open(const char *name, const char *content, size_t size,
+    const tombac_compile_options *options, rt_source *source, tombac_error **error)
 {
     rt_source made = {.is_file = content == NULL, .name = strdup(name)};
     tombac_status status = made.name ? TOMBAC_OK : tb_fail_memory(error);
     if (status == TOMBAC_OK && options) status = copy_options(&made, options, error);
     if (status == TOMBAC_OK && content) {
         if (size > SOURCE_LIMIT)
-            status = tb_fail(error, TOMBAC_ERROR_ARGUMENT, "the source '%s' of %zu bytes is larger than %zu bytes", name,
-                size, SOURCE_LIMIT);
-        else tb_text_append(&made.content, content, size);
+            status = tb_fail(error, TOMBAC_ERROR_ARGUMENT,
+                "the source '%s' of %zu bytes is larger than %zu bytes", name, size, SOURCE_LIMIT);
+        else
+            tb_text_append(&made.content, content, size);
     } else if (status == TOMBAC_OK) {
         status = tb_file_read(name, SOURCE_LIMIT, &made.content, error);
     }
@@ -87,7 +91,9 @@ void rt_source_close(rt_source *source)
 tombac_status rt_source_headers(const rt_source *source, const rt_dependency *dependencies, size_t count,
     const rt_dependency **headers, size_t *header_count, tombac_error **error)
 {
-    if (count == 0) return tb_fail(error, TOMBAC_ERROR_COMPILER, "the compiler reported no dependencies of '%s'", source->name);
+    if (count == 0)
+        return tb_fail(
+            error, TOMBAC_ERROR_COMPILER, "the compiler reported no dependencies of '%s'", source->name);
     if (dependencies[0].hash != source->hash || dependencies[0].size != source->content.size)
         return tb_fail(error, TOMBAC_ERROR_IO, "'%s' changed after its library was created", source->name);
     *headers = dependencies + 1;

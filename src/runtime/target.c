@@ -16,7 +16,10 @@ static size_t host_level(void)
     return 0;
 }
 
-const char *rt_target_host(void) { return levels[host_level()]; }
+const char *rt_target_host(void)
+{
+    return levels[host_level()];
+}
 
 bool rt_target_runs(const char *target)
 {

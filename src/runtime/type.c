@@ -24,9 +24,15 @@ static const struct {
 
 enum { TYPES = sizeof types / sizeof *types };
 
-size_t tombac_type_size(tombac_type type) { return (unsigned)type < TYPES ? types[type].size : 0; }
+size_t tombac_type_size(tombac_type type)
+{
+    return (unsigned)type < TYPES ? types[type].size : 0;
+}
 
-const char *tombac_type_name(tombac_type type) { return (unsigned)type < TYPES ? types[type].name : ""; }
+const char *tombac_type_name(tombac_type type)
+{
+    return (unsigned)type < TYPES ? types[type].name : "";
+}
 
 bool rt_type_from_name(const char *name, tombac_type *type)
 {

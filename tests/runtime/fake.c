@@ -18,7 +18,8 @@ struct rt_code {
 static tombac_status load(
     const void *object, size_t size, const rt_manifest *manifest, rt_code **code, tombac_error **error)
 {
-    if (size < 5 || memcmp(object, "FAKE ", 5) != 0) return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "not a fake object");
+    if (size < 5 || memcmp(object, "FAKE ", 5) != 0)
+        return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "not a fake object");
     rt_code *made = calloc(1, sizeof *made);
     if (made) made->text = strndup(object, size);
     if (!made || !made->text) {
@@ -45,14 +46,15 @@ static void geometry(const rt_code *code, const rt_run *run)
 {
     const tb_dispatch *d = &run->dispatch;
     tb_text text = {0};
-    tb_text_printf(&text, "grid %u %u %u groups %u %u %u group %u %u %u simd %u memory %zu", d->threads_per_grid[0],
-        d->threads_per_grid[1], d->threads_per_grid[2], d->threadgroups_per_grid[0], d->threadgroups_per_grid[1],
-        d->threadgroups_per_grid[2], d->dispatch_threads_per_threadgroup[0], d->dispatch_threads_per_threadgroup[1],
-        d->dispatch_threads_per_threadgroup[2], d->dispatch_simdgroups_per_threadgroup, run->threadgroup_memory);
+    tb_text_printf(&text, "grid %u %u %u groups %u %u %u group %u %u %u simd %u memory %zu",
+        d->threads_per_grid[0], d->threads_per_grid[1], d->threads_per_grid[2], d->threadgroups_per_grid[0],
+        d->threadgroups_per_grid[1], d->threadgroups_per_grid[2], d->dispatch_threads_per_threadgroup[0],
+        d->dispatch_threads_per_threadgroup[1], d->dispatch_threads_per_threadgroup[2],
+        d->dispatch_simdgroups_per_threadgroup, run->threadgroup_memory);
     for (size_t i = 0; i < code->manifest->argument_count; i++) {
         const rt_binding *b = &run->bindings[i];
-        tb_text_printf(&text, " [%td %zu %zu]", b->address ? (char *)b->address - (char *)b->buffer : -1, b->size,
-            b->buffer_size);
+        tb_text_printf(&text, " [%td %zu %zu]", b->address ? (char *)b->address - (char *)b->buffer : -1,
+            b->size, b->buffer_size);
     }
     tb_text_puts(&text, "\n");
     print(run, &text);
@@ -69,11 +71,16 @@ static void add(const rt_run *run)
 static tombac_status run_code(rt_code *code, const rt_run *run, tombac_error **error)
 {
     const char *command = code->text + 5;
-    if (strncmp(command, "add", 3) == 0) add(run);
-    else if (strncmp(command, "geometry", 8) == 0) geometry(code, run);
-    else if (strncmp(command, "count", 5) == 0) ++*(uint32_t *)run->bindings[0].address;
-    else if (strncmp(command, "sleep", 5) == 0) usleep((useconds_t)atoi(command + 6) * 1000);
-    else if (strncmp(command, "show", 4) == 0) run->log.write(run->log.context, code->text, strlen(code->text));
+    if (strncmp(command, "add", 3) == 0)
+        add(run);
+    else if (strncmp(command, "geometry", 8) == 0)
+        geometry(code, run);
+    else if (strncmp(command, "count", 5) == 0)
+        ++*(uint32_t *)run->bindings[0].address;
+    else if (strncmp(command, "sleep", 5) == 0)
+        usleep((useconds_t)atoi(command + 6) * 1000);
+    else if (strncmp(command, "show", 4) == 0)
+        run->log.write(run->log.context, code->text, strlen(code->text));
     else {
         tombac_status status = tb_fail(error, TOMBAC_ERROR_KERNEL, "it failed after %g s", run->time_limit);
         tb_error_set_location(error, "k.metal", 7, 3);
@@ -82,10 +89,14 @@ static tombac_status run_code(rt_code *code, const rt_run *run, tombac_error **e
     return TOMBAC_OK;
 }
 
-static bool no(void) { return false; }
+static bool no(void)
+{
+    return false;
+}
 
 static const rt_driver fake = {.name = "fake", .load = load, .run = run_code, .unload = unload};
-static const rt_driver absent = {.name = "absent", .available = no, .load = load, .run = run_code, .unload = unload};
+static const rt_driver absent = {
+    .name = "absent", .available = no, .load = load, .run = run_code, .unload = unload};
 static const rt_driver other = {
     .name = "other", .line_tables = true, .load = load, .run = run_code, .unload = unload};
 
@@ -93,7 +104,10 @@ const rt_driver *const rt_drivers[] = {&absent, &fake, &other, NULL};
 
 /* ---- The folder ---- */
 
-static int remove_one(const char *path, const struct stat *facts, int kind, struct FTW *where) { return remove(path); }
+static int remove_one(const char *path, const struct stat *facts, int kind, struct FTW *where)
+{
+    return remove(path);
+}
 
 int world_setup(void **state)
 {
@@ -169,7 +183,8 @@ tombac_library *open_library(tombac_device *device, const char *source)
 {
     tombac_library *library = NULL;
     tombac_error *error = NULL;
-    require(tombac_library_create_from_source(device, NULL, source, strlen(source), NULL, &library, &error), error);
+    require(tombac_library_create_from_source(device, NULL, source, strlen(source), NULL, &library, &error),
+        error);
     return library;
 }
 
@@ -184,7 +199,8 @@ tombac_kernel *open_kernel(tombac_library *library, const char *name)
 void expect_failure(tombac_status status, tombac_error *error, tombac_status expected, const char *part)
 {
     const char *message = tombac_error_message(error);
-    if (status != expected) fail_msg("%s instead of %s: %s", tombac_status_name(status), tombac_status_name(expected), message);
+    if (status != expected)
+        fail_msg("%s instead of %s: %s", tombac_status_name(status), tombac_status_name(expected), message);
     assert_non_null(error);
     assert_int_equal(tombac_error_status(error), expected);
     if (!strstr(message, part)) fail_msg("'%s' lacks '%s'", message, part);

@@ -1,4 +1,5 @@
-/* What the runtime's tests share: drivers that interpret the objects of fake_cc, and a folder of their own. */
+/* What the runtime's tests share: drivers that interpret the objects of fake_cc, and a folder of their own.
+ */
 #ifndef TEST_RUNTIME_FAKE_H
 #define TEST_RUNTIME_FAKE_H
 
@@ -24,7 +25,8 @@
  *     geometry     prints the dispatch, the bindings and the threadgroup memory
  * Devices: "fake"; "other" (the same); "absent" (not available here). */
 
-/* A folder in /tmp that holds the cache, sources and the compiler's log; sets TOMBAC_CC, TOMBAC_CACHE, FAKE_CC_LOG. */
+/* A folder in /tmp that holds the cache, sources and the compiler's log; sets TOMBAC_CC, TOMBAC_CACHE,
+ * FAKE_CC_LOG. */
 typedef struct world {
     char folder[64];
 } world;

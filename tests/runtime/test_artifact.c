@@ -1,5 +1,5 @@
-/* The artifact format: what is built is read back, equal input gives equal bytes, the header is as documented, and a file that
- * is truncated at any length or changed in any bit is refused. */
+/* The artifact format: what is built is read back, equal input gives equal bytes, the header is as
+ * documented, and a file that is truncated at any length or changed in any bit is refused. */
 #include "artifact/artifact.h"
 
 #include <setjmp.h>
@@ -47,7 +47,8 @@ static void test_round_trip(void **state)
 static void test_counts(void **state)
 {
     tb_section sections[TB_MAX_SECTIONS + 1] = {{0}};
-    for (int i = 0; i <= TB_MAX_SECTIONS; i++) sections[i] = (tb_section){(tb_section_kind)(i + 1), "x", (size_t)i % 2};
+    for (int i = 0; i <= TB_MAX_SECTIONS; i++)
+        sections[i] = (tb_section){(tb_section_kind)(i + 1), "x", (size_t)i % 2};
     tb_text out = {0};
     assert_int_equal(tb_artifact_build(sections, 0, &out, NULL), TOMBAC_ERROR_ARGUMENT);
     assert_int_equal(tb_artifact_build(sections, TB_MAX_SECTIONS + 1, &out, NULL), TOMBAC_ERROR_ARGUMENT);
@@ -79,7 +80,8 @@ static void test_truncation(void **state)
 {
     tb_text file = build();
     for (size_t size = 0; size < file.size; size++)
-        assert_int_equal(parse(file.data, size, size < 8 ? "not a Tombac" : "truncated"), TOMBAC_ERROR_ARTIFACT);
+        assert_int_equal(
+            parse(file.data, size, size < 8 ? "not a Tombac" : "truncated"), TOMBAC_ERROR_ARTIFACT);
     tb_text_putc(&file, 0);
     assert_int_equal(parse(file.data, file.size, "after its end"), TOMBAC_ERROR_ARTIFACT);
     tb_text_free(&file);

@@ -1,5 +1,5 @@
-/* The compile cache with the fake compiler, whose runs are counted: what hits, what misses, damage, eviction, folders that cannot
- * be used, and many processes and threads at once. */
+/* The compile cache with the fake compiler, whose runs are counted: what hits, what misses, damage, eviction,
+ * folders that cannot be used, and many processes and threads at once. */
 #include "fake.h"
 
 #include "runtime/cache.h"
@@ -12,7 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Opens a device, a library and its kernel "k", runs it, and gives what it printed (valid until the next call). */
+/* Opens a device, a library and its kernel "k", runs it, and gives what it printed (valid until the next
+ * call). */
 static tombac_status use(const char *path, const char *source, const tombac_compile_options *options,
     const tombac_constant *constants, size_t constant_count, char printed[256], tombac_error **error)
 {
@@ -20,10 +21,11 @@ static tombac_status use(const char *path, const char *source, const tombac_comp
     tombac_library *library = NULL;
     tombac_kernel *kernel = NULL;
     tombac_launch *launch = NULL;
-    tombac_status status =
-        path ? tombac_library_create_from_file(device, path, options, &library, error)
-             : tombac_library_create_from_source(device, NULL, source, strlen(source), options, &library, error);
-    if (status == TOMBAC_OK) status = tombac_kernel_create(library, "k", constants, constant_count, &kernel, error);
+    tombac_status status = path ? tombac_library_create_from_file(device, path, options, &library, error)
+                                : tombac_library_create_from_source(
+                                      device, NULL, source, strlen(source), options, &library, error);
+    if (status == TOMBAC_OK)
+        status = tombac_kernel_create(library, "k", constants, constant_count, &kernel, error);
     if (status == TOMBAC_OK) status = tombac_launch_create(kernel, &launch, error);
     if (status == TOMBAC_OK)
         status = tombac_launch_set_threads(launch, (tombac_size3){1, 1, 1}, (tombac_size3){1, 1, 1}, error);
@@ -41,7 +43,8 @@ static void expect_prints(const char *path, const char *source, const char *expe
 {
     char printed[256] = "";
     tombac_error *error = NULL;
-    if (use(path, source, NULL, NULL, 0, printed, &error) != TOMBAC_OK) fail_msg("%s", tombac_error_message(error));
+    if (use(path, source, NULL, NULL, 0, printed, &error) != TOMBAC_OK)
+        fail_msg("%s", tombac_error_message(error));
     assert_string_equal(printed, expected);
 }
 
@@ -69,7 +72,8 @@ static void test_what_counts(void **state)
     char printed[256];
     static const char *const define[] = {"A"}, *const folder[] = {"/i"};
     const uint32_t one = 1, two = 2;
-    const tombac_constant first = {NULL, 1, &one, 4}, second = {NULL, 1, &two, 4}, named = {"size", 0, &two, 4};
+    const tombac_constant first = {NULL, 1, &one, 4}, second = {NULL, 1, &two, 4},
+                          named = {"size", 0, &two, 4};
     const tombac_compile_options options[] = {{.standard = "metal3.0"}, {.math = TOMBAC_MATH_SAFE},
         {.defines = define, .define_count = 1}, {.include_folders = folder, .include_folder_count = 1}};
     for (int repeat = 0; repeat < 2; repeat++) {
@@ -80,7 +84,8 @@ static void test_what_counts(void **state)
         assert_int_equal(use(NULL, plain, NULL, NULL, 0, printed, NULL), TOMBAC_OK);
         expect_runs(w, repeat ? "" : "lclclclclccc");
     }
-    assert_int_equal(use(NULL, plain, NULL, &named, 1, printed, NULL), TOMBAC_OK); /* the same constant by name */
+    assert_int_equal(
+        use(NULL, plain, NULL, &named, 1, printed, NULL), TOMBAC_OK); /* the same constant by name */
     expect_runs(w, "");
     const tombac_compile_options none = {.no_cache = true};
     assert_int_equal(use(NULL, plain, &none, NULL, 0, printed, NULL), TOMBAC_OK);
@@ -153,7 +158,8 @@ static void test_failures(void **state)
     char printed[256];
     for (int i = 0; i < 2; i++) {
         tombac_error *error = NULL;
-        tombac_status status = use(NULL, "kernel k\nfail-compile 3 a.h:4:9: error: bad", NULL, NULL, 0, printed, &error);
+        tombac_status status =
+            use(NULL, "kernel k\nfail-compile 3 a.h:4:9: error: bad", NULL, NULL, 0, printed, &error);
         assert_int_equal(tombac_error_line(error), 4);
         assert_string_equal(tombac_error_kernel(error), "k");
         expect_failure(status, error, TOMBAC_ERROR_SOURCE, "a.h:4:9: error: bad");
@@ -164,10 +170,12 @@ static void test_failures(void **state)
     expect_runs(w, "lclc");
     /* What may be different next time is tried again. */
     for (int i = 0; i < 2; i++) {
+        assert_int_equal(use(NULL, "kernel k\nfail-compile 5 no clang", NULL, NULL, 0, printed, NULL),
+            TOMBAC_ERROR_COMPILER);
         assert_int_equal(
-            use(NULL, "kernel k\nfail-compile 5 no clang", NULL, NULL, 0, printed, NULL), TOMBAC_ERROR_COMPILER);
-        assert_int_equal(use(NULL, "fail-list 3 no header", NULL, NULL, 0, printed, NULL), TOMBAC_ERROR_SOURCE);
-        assert_int_equal(use(NULL, "kernel k\nobject NONSENSE", NULL, NULL, 0, printed, NULL), TOMBAC_ERROR_ARTIFACT);
+            use(NULL, "fail-list 3 no header", NULL, NULL, 0, printed, NULL), TOMBAC_ERROR_SOURCE);
+        assert_int_equal(
+            use(NULL, "kernel k\nobject NONSENSE", NULL, NULL, 0, printed, NULL), TOMBAC_ERROR_ARTIFACT);
     }
     expect_runs(w, "lcl"
                    "lc"
@@ -378,7 +386,8 @@ static void *use_many(void *argument)
         unsigned which = seed >> 16 & 3;
         snprintf(source, sizeof source, "kernel k\nobject FAKE show %u\n", which);
         snprintf(expected, sizeof expected, "FAKE show %u", which);
-        if (use(NULL, source, NULL, NULL, 0, printed, NULL) != TOMBAC_OK || strcmp(printed, expected) != 0) return "wrong";
+        if (use(NULL, source, NULL, NULL, 0, printed, NULL) != TOMBAC_OK || strcmp(printed, expected) != 0)
+            return "wrong";
     }
     return NULL;
 }
@@ -441,8 +450,8 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, world_setup, world_teardown)
     const struct CMUnitTest tests[] = {TEST(test_hit), TEST(test_what_counts), TEST(test_headers),
-        TEST(test_changed_source), TEST(test_failures), TEST(test_damage), TEST(test_stale), TEST(test_compiler_identity),
-        TEST(test_eviction), TEST(test_stale_temporary_files), TEST(test_unusable_folder), TEST(test_folder_names),
-        TEST(test_concurrency), TEST(test_speed)};
+        TEST(test_changed_source), TEST(test_failures), TEST(test_damage), TEST(test_stale),
+        TEST(test_compiler_identity), TEST(test_eviction), TEST(test_stale_temporary_files),
+        TEST(test_unusable_folder), TEST(test_folder_names), TEST(test_concurrency), TEST(test_speed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

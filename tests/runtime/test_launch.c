@@ -1,5 +1,5 @@
-/* Buffers and launches on the fake device: every refusal with its message, geometry as the driver gets it, order, logs, times,
- * failures, several threads, and objects that are released while their launch runs. */
+/* Buffers and launches on the fake device: every refusal with its message, geometry as the driver gets it,
+ * order, logs, times, failures, several threads, and objects that are released while their launch runs. */
 #include "fake.h"
 
 #include <pthread.h>
@@ -32,16 +32,20 @@ static void drop(fixture *f)
     tombac_device_release(f->device);
 }
 
-static void set_threads(tombac_launch *launch, uint32_t x, uint32_t y, uint32_t z, uint32_t tx, uint32_t ty, uint32_t tz)
+static void set_threads(
+    tombac_launch *launch, uint32_t x, uint32_t y, uint32_t z, uint32_t tx, uint32_t ty, uint32_t tz)
 {
-    assert_int_equal(tombac_launch_set_threads(launch, (tombac_size3){x, y, z}, (tombac_size3){tx, ty, tz}, NULL), TOMBAC_OK);
+    assert_int_equal(
+        tombac_launch_set_threads(launch, (tombac_size3){x, y, z}, (tombac_size3){tx, ty, tz}, NULL),
+        TOMBAC_OK);
 }
 
 static void set_threadgroups(
     tombac_launch *launch, uint32_t x, uint32_t y, uint32_t z, uint32_t tx, uint32_t ty, uint32_t tz)
 {
     assert_int_equal(
-        tombac_launch_set_threadgroups(launch, (tombac_size3){x, y, z}, (tombac_size3){tx, ty, tz}, NULL), TOMBAC_OK);
+        tombac_launch_set_threadgroups(launch, (tombac_size3){x, y, z}, (tombac_size3){tx, ty, tz}, NULL),
+        TOMBAC_OK);
 }
 
 static void expect_refused(tombac_launch *launch, tombac_status expected, const char *part)
@@ -111,21 +115,27 @@ static void test_bindings(void **state)
     set_threads(l, 1, 1, 1, 1, 1, 1);
     expect_refused(l, TOMBAC_ERROR_BINDING, "kernel 'k': argument 'a' [[buffer(2)]] is missing");
     assert_int_equal(tombac_launch_set_buffer(l, 2, f.buffer, 65, NULL), TOMBAC_OK);
-    expect_refused(l, TOMBAC_ERROR_BINDING, "'a' [[buffer(2)]] starts at offset 65, beyond the end of its buffer of 64 bytes");
+    expect_refused(l, TOMBAC_ERROR_BINDING,
+        "'a' [[buffer(2)]] starts at offset 65, beyond the end of its buffer of 64 bytes");
     assert_int_equal(tombac_launch_set_buffer(l, 2, f.buffer, 8, NULL), TOMBAC_OK);
-    expect_refused(l, TOMBAC_ERROR_BINDING, "offset 8, which is not a multiple of 16, the alignment of 'float4'");
+    expect_refused(
+        l, TOMBAC_ERROR_BINDING, "offset 8, which is not a multiple of 16, the alignment of 'float4'");
     assert_int_equal(tombac_launch_set_bytes(l, 2, bytes, 8, NULL), TOMBAC_OK);
-    expect_refused(l, TOMBAC_ERROR_BINDING, "'a' [[buffer(2)]] has 8 bytes, but one element of type 'float4' takes 16");
-    assert_int_equal(tombac_launch_set_buffer(l, 2, f.buffer, 64, NULL), TOMBAC_OK); /* empty: a pointer may be that */
+    expect_refused(
+        l, TOMBAC_ERROR_BINDING, "'a' [[buffer(2)]] has 8 bytes, but one element of type 'float4' takes 16");
+    assert_int_equal(
+        tombac_launch_set_buffer(l, 2, f.buffer, 64, NULL), TOMBAC_OK); /* empty: a pointer may be that */
     expect_refused(l, TOMBAC_ERROR_BINDING, "'out' [[buffer(0)]] is missing");
     assert_int_equal(tombac_launch_set_buffer(l, 2, f.buffer, 32, NULL), TOMBAC_OK);
     assert_int_equal(tombac_launch_set_bytes(l, 0, bytes, 64, NULL), TOMBAC_OK);
     expect_refused(l, TOMBAC_ERROR_BINDING, "'out' [[buffer(0)]] is written by the kernel");
     assert_int_equal(tombac_launch_set_buffer(l, 0, f.buffer, 0, NULL), TOMBAC_OK);
     assert_int_equal(tombac_launch_set_bytes(l, 1, bytes, 0, NULL), TOMBAC_OK);
-    expect_refused(l, TOMBAC_ERROR_BINDING, "'p' [[buffer(1)]] has 0 bytes, but one element of type 'args_t' takes 24");
+    expect_refused(
+        l, TOMBAC_ERROR_BINDING, "'p' [[buffer(1)]] has 0 bytes, but one element of type 'args_t' takes 24");
     assert_int_equal(tombac_launch_set_bytes(l, 1, bytes, 23, NULL), TOMBAC_OK);
-    expect_refused(l, TOMBAC_ERROR_BINDING, "'p' [[buffer(1)]] has 23 bytes, but one element of type 'args_t' takes 24");
+    expect_refused(
+        l, TOMBAC_ERROR_BINDING, "'p' [[buffer(1)]] has 23 bytes, but one element of type 'args_t' takes 24");
     assert_int_equal(tombac_launch_set_bytes(l, 1, bytes, 24, NULL), TOMBAC_OK);
     expect_refused(l, TOMBAC_ERROR_BINDING, "'t' [[threadgroup(0)]] is missing");
     assert_int_equal(tombac_launch_set_threadgroup_memory(l, 0, 3, NULL), TOMBAC_OK);
@@ -138,9 +148,9 @@ static void test_bindings(void **state)
     expect_refused(l, TOMBAC_ERROR_BINDING, "needs 32770 bytes of threadgroup memory (100 of them its own)");
     assert_int_equal(tombac_launch_set_threadgroup_memory(l, 0, 32592, NULL), TOMBAC_OK);
     run(l);
-    assert_string_equal(tombac_launch_log(l),
-        "grid 1 1 1 groups 1 1 1 group 1 1 1 simd 1 memory 32754 [32 32 64] [0 64 64] [0 24 24] [-1 32592 0] [-1 50 0] "
-        "[-1 0 0]\n");
+    assert_string_equal(tombac_launch_log(l), "grid 1 1 1 groups 1 1 1 group 1 1 1 simd 1 memory 32754 [32 "
+                                              "32 64] [0 64 64] [0 24 24] [-1 32592 0] [-1 50 0] "
+                                              "[-1 0 0]\n");
     drop(&f);
 }
 
@@ -185,11 +195,13 @@ static void test_geometry(void **state)
     set_threads(l, 8, 8, 8, 4, 0, 1);
     expect_refused(l, TOMBAC_ERROR_GEOMETRY, "a threadgroup of 4 x 0 x 1 threads is empty");
     set_threads(l, 8, 8, 8, 32, 33, 1);
-    expect_refused(l, TOMBAC_ERROR_GEOMETRY, "32 x 33 x 1 threads is larger than the device's maximum of 1024");
+    expect_refused(
+        l, TOMBAC_ERROR_GEOMETRY, "32 x 33 x 1 threads is larger than the device's maximum of 1024");
     set_threads(l, 8, 8, 8, 65536, 65536, 1); /* the product is 0 in 32 bits */
     expect_refused(l, TOMBAC_ERROR_GEOMETRY, "65536 x 65536 x 1");
     set_threadgroups(l, 1, 1u << 31, 1, 1, 2, 1);
-    expect_refused(l, TOMBAC_ERROR_GEOMETRY, "2147483648 threadgroups of 2 threads in y are more than 4294967295");
+    expect_refused(
+        l, TOMBAC_ERROR_GEOMETRY, "2147483648 threadgroups of 2 threads in y are more than 4294967295");
     set_threads(l, 100, 7, 3, 32, 2, 1);
     run(l);
     assert_string_equal(tombac_launch_log(l), "grid 100 7 3 groups 4 4 3 group 32 2 1 simd 2 memory 0\n");
@@ -198,7 +210,8 @@ static void test_geometry(void **state)
     assert_string_equal(tombac_launch_log(l), "grid 132 3 2 groups 4 3 2 group 33 1 1 simd 2 memory 0\n");
     set_threads(l, UINT32_MAX, 1, 1, 1024, 1, 1);
     run(l);
-    assert_string_equal(tombac_launch_log(l), "grid 4294967295 1 1 groups 4194304 1 1 group 1024 1 1 simd 32 memory 0\n");
+    assert_string_equal(
+        tombac_launch_log(l), "grid 4294967295 1 1 groups 4194304 1 1 group 1024 1 1 simd 32 memory 0\n");
     set_threadgroups(l, UINT32_MAX, 1, 1, 1, 1, 1);
     run(l);
     set_threads(l, 5, 0, 5, 1, 1, 1); /* nothing to do */
@@ -211,9 +224,11 @@ static void test_kernel_limits(void **state)
 {
     fixture f = make("kernel k\nmax 64\nrequired 8 4 1\nobject FAKE geometry\n");
     set_threads(f.launch, 8, 8, 8, 65, 1, 1);
-    expect_refused(f.launch, TOMBAC_ERROR_GEOMETRY, "65 x 1 x 1 threads is larger than the kernel's maximum of 64");
+    expect_refused(
+        f.launch, TOMBAC_ERROR_GEOMETRY, "65 x 1 x 1 threads is larger than the kernel's maximum of 64");
     set_threads(f.launch, 8, 8, 8, 4, 8, 1);
-    expect_refused(f.launch, TOMBAC_ERROR_GEOMETRY, "has 4 x 8 x 1 threads, but the kernel requires 8 x 4 x 1");
+    expect_refused(
+        f.launch, TOMBAC_ERROR_GEOMETRY, "has 4 x 8 x 1 threads, but the kernel requires 8 x 4 x 1");
     set_threads(f.launch, 8, 8, 8, 8, 4, 1);
     run(f.launch);
     drop(&f);
@@ -221,8 +236,9 @@ static void test_kernel_limits(void **state)
 
 /* ---- Execution ---- */
 
-static const char adder[] = "kernel k\nargument buffer a 0 float f32 1 4 4 -\nargument buffer b 1 float f32 1 4 4 -\n"
-                            "argument buffer out 2 float f32 1 4 4 w\nobject FAKE add\n";
+static const char adder[] =
+    "kernel k\nargument buffer a 0 float f32 1 4 4 -\nargument buffer b 1 float f32 1 4 4 -\n"
+    "argument buffer out 2 float f32 1 4 4 w\nobject FAKE add\n";
 
 static void test_add(void **state)
 {
@@ -241,7 +257,8 @@ static void test_add(void **state)
     for (int repeat = 0; repeat < 2; repeat++) {
         memset(tombac_buffer_contents(out), 0, sizeof a);
         run(f.launch);
-        for (int i = 0; i < 10; i++) assert_true(((float *)tombac_buffer_contents(out))[i] == 101.0f * (float)i);
+        for (int i = 0; i < 10; i++)
+            assert_true(((float *)tombac_buffer_contents(out))[i] == 101.0f * (float)i);
     }
     tombac_buffer_release(out);
     drop(&f);
@@ -305,7 +322,8 @@ static void *submit_many(void *argument)
     for (int i = 0; i < LAUNCHES; i++) {
         if (tombac_launch_create(f->kernel, &launches[i], NULL) != TOMBAC_OK) return "create";
         if (tombac_launch_set_buffer(launches[i], 0, f->buffer, 0, NULL) != TOMBAC_OK) return "set";
-        if (tombac_launch_set_threads(launches[i], (tombac_size3){1, 1, 1}, (tombac_size3){1, 1, 1}, NULL) != TOMBAC_OK)
+        if (tombac_launch_set_threads(launches[i], (tombac_size3){1, 1, 1}, (tombac_size3){1, 1, 1}, NULL) !=
+            TOMBAC_OK)
             return "grid";
         if (tombac_launch_submit(launches[i], NULL) != TOMBAC_OK) return "submit";
     }
@@ -316,7 +334,8 @@ static void *submit_many(void *argument)
     return NULL;
 }
 
-/* The kernel adds 1 without atomics: right only if launches run one after the other, each after what was submitted before. */
+/* The kernel adds 1 without atomics: right only if launches run one after the other, each after what was
+ * submitted before. */
 static void test_threads(void **state)
 {
     fixture f = make("kernel k\nargument buffer a 0 uint u32 1 4 4 w\nobject FAKE count\n");
@@ -331,7 +350,10 @@ static void test_threads(void **state)
     drop(&f);
 }
 
-static void *wait_for(void *argument) { return (void *)(intptr_t)tombac_launch_wait(argument, NULL); }
+static void *wait_for(void *argument)
+{
+    return (void *)(intptr_t)tombac_launch_wait(argument, NULL);
+}
 
 static void test_many_waiters(void **state)
 {
@@ -339,7 +361,8 @@ static void test_many_waiters(void **state)
     set_threads(f.launch, 1, 1, 1, 1, 1, 1);
     assert_int_equal(tombac_launch_submit(f.launch, NULL), TOMBAC_OK);
     pthread_t threads[THREADS];
-    for (int i = 0; i < THREADS; i++) assert_int_equal(pthread_create(&threads[i], NULL, wait_for, f.launch), 0);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, wait_for, f.launch), 0);
     for (int i = 0; i < THREADS; i++) {
         void *status;
         pthread_join(threads[i], &status);

@@ -1,5 +1,6 @@
-/* The loader on objects that gcc and clang make when the test runs: every supported relocation, W^X, refusals by name, and
- * damaged files (truncated at every length, every byte changed), which must be errors or harmless, never crashes. */
+/* The loader on objects that gcc and clang make when the test runs: every supported relocation, W^X, refusals
+ * by name, and damaged files (truncated at every length, every byte changed), which must be errors or
+ * harmless, never crashes. */
 #include "base/file.h"
 #include "base/process.h"
 #include "runtime/loader/loader.h"
@@ -28,7 +29,8 @@ static tb_text compile(const char *compiler, const char *source, const char *con
     int n = 7;
     for (int i = 0; i < 4 && options[i]; i++) arguments[n++] = options[i];
     arguments[n++] = "-";
-    tb_process process = {.arguments = arguments, .input = source, .input_size = strlen(source), .time_limit = 60};
+    tb_process process = {
+        .arguments = arguments, .input = source, .input_size = strlen(source), .time_limit = 60};
     assert_int_equal(tb_process_run(&process, NULL), TOMBAC_OK);
     if (process.exit_status != 0) fail_msg("%s", tb_text_string(&process.errors));
     tb_text_free(&process.output);
@@ -54,12 +56,16 @@ static void expect_error(const tb_text *object, const char *part)
     tombac_error *error = NULL;
     assert_int_equal(
         rt_image_load("test", object->data, object->size, NULL, 0, &image, &error), TOMBAC_ERROR_ARTIFACT);
-    if (!strstr(tombac_error_message(error), part)) fail_msg("'%s' lacks '%s'", tombac_error_message(error), part);
+    if (!strstr(tombac_error_message(error), part))
+        fail_msg("'%s' lacks '%s'", tombac_error_message(error), part);
     tombac_error_release(error);
     assert_null(image);
 }
 
-static int twice(int x) { return 2 * x; }
+static int twice(int x)
+{
+    return 2 * x;
+}
 static int outside_value = 1000;
 
 static const char everything[] =
@@ -75,7 +81,8 @@ static const char everything[] =
     "                 case 4: return zeroed[3]; case 5: return text[1]; default: return 1; } }\n"
     "int run(int x) { zeroed[3] += x; shared = *inner; initialised++;\n"
     "    int (*volatile p)(int) = pointers[1];\n"
-    "    return twice(x) + outside_value + p(x) + pointers[0](x) + initialised + zeroed[3] + shared + choose(x); }\n";
+    "    return twice(x) + outside_value + p(x) + pointers[0](x) + initialised + zeroed[3] + shared + "
+    "choose(x); }\n";
 
 /* What run(1) gives the first time: 2 + 1000 + (1 + 5) + 2 + 41 + 1 + 7 + 99. */
 enum { EXPECTED = 1158 };
@@ -113,15 +120,18 @@ static void test_position_independent(void **state)
     run_everything((const char *[4]){"-O2", "-fPIC", "-fno-plt", "-ffunction-sections"});
 }
 
-/* Absolute 32-bit relocations: the image must lie low; what is outside is reached by call stubs and must not be data. */
+/* Absolute 32-bit relocations: the image must lie low; what is outside is reached by call stubs and must not
+ * be data. */
 static void test_absolute(void **state)
 {
     static const char source[] =
         "extern int twice(int); static int values[100]; int sum(int n) { int s = 0;\n"
-        "for (int i = 0; i < n; i++) { values[i] = twice(i); } for (int i = 0; i < n; i++) s += values[i]; return s; }";
+        "for (int i = 0; i < n; i++) { values[i] = twice(i); } for (int i = 0; i < n; i++) s += values[i]; "
+        "return s; }";
     const rt_symbol symbols[] = {{"twice", (void *)(uintptr_t)twice}};
     for (int i = 0; i < COMPILERS; i++) {
-        tb_text object = compile(compilers[i], source, (const char *[4]){"-O1", "-fno-pic", "-mcmodel=small"});
+        tb_text object =
+            compile(compilers[i], source, (const char *[4]){"-O1", "-fno-pic", "-mcmodel=small"});
         rt_image *image = load(&object, symbols, 1);
         void *address = rt_image_function(image, "sum");
         int (*sum)(int);
@@ -181,7 +191,8 @@ static void test_refusals(void **state)
     tb_text foreign = compile(TEST_CLANG, "int f;", (const char *[4]){"--target=aarch64-linux-gnu"});
     expect_error(&foreign, "not for x86-64");
     tb_text_free(&foreign);
-    tb_text far_data = compile(TEST_CC, "extern int far; int f(void) { return far; }", (const char *[4]){"-fno-pic"});
+    tb_text far_data =
+        compile(TEST_CC, "extern int far; int f(void) { return far; }", (const char *[4]){"-fno-pic"});
     expect_error(&far_data, "'far'");
     tb_text_free(&far_data);
 }
@@ -199,10 +210,12 @@ static void test_weak(void **state)
     tb_text_free(&object);
 }
 
-/* Loads what may be damaged, from a block of exactly its size, so that a sanitizer sees every read outside. */
+/* Loads what may be damaged, from a block of exactly its size, so that a sanitizer sees every read outside.
+ */
 static tombac_status try_load(const char *bytes, size_t size)
 {
-    static const rt_symbol symbols[] = {{"twice", (void *)(uintptr_t)twice}, {"outside_value", &outside_value}};
+    static const rt_symbol symbols[] = {
+        {"twice", (void *)(uintptr_t)twice}, {"outside_value", &outside_value}};
     char *copy = malloc(size + !size);
     assert_non_null(copy);
     memcpy(copy, bytes, size);
@@ -219,7 +232,8 @@ static tombac_status try_load(const char *bytes, size_t size)
 static void test_damage(void **state)
 {
     tb_text object = compile(TEST_CC, everything, (const char *[4]){"-O1", "-fPIC"});
-    for (size_t size = 0; size < object.size; size++) assert_int_not_equal(try_load(object.data, size), TOMBAC_OK);
+    for (size_t size = 0; size < object.size; size++)
+        assert_int_not_equal(try_load(object.data, size), TOMBAC_OK);
     unsigned errors = 0;
     for (size_t at = 0; at < object.size; at++) {
         static const unsigned char flips[] = {0xff, 0x01, 0x80};
@@ -236,9 +250,8 @@ static void test_damage(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_position_independent), cmocka_unit_test(test_absolute),
-        cmocka_unit_test(test_protection), cmocka_unit_test(test_refusals), cmocka_unit_test(test_weak),
-        cmocka_unit_test(test_damage)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_position_independent),
+        cmocka_unit_test(test_absolute), cmocka_unit_test(test_protection), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_weak), cmocka_unit_test(test_damage)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Manifests and listings: a complete one is read field by field; then every field of it in turn is removed or given another type,
- * and the text is cut at every length. */
+/* Manifests and listings: a complete one is read field by field; then every field of it in turn is removed or
+ * given another type, and the text is cut at every length. */
 #include "runtime/manifest.h"
 
 #include <jansson.h>
@@ -18,16 +18,24 @@ static const char complete[] =
     "  \"static_threadgroup_memory\": 1024, \"threadgroup_barriers\": true, \"simdgroup_operations\": false,"
     "  \"context_size\": 640,"
     "  \"arguments\": ["
-    "   {\"name\": \"p\", \"kind\": \"constant\", \"index\": 2, \"writable\": false, \"reference\": true, \"active\": true,"
-    "    \"type\": \"args_t\", \"scalar\": \"\", \"vector_length\": 0, \"packed\": false, \"size\": 48, \"alignment\": 16,"
-    "    \"members\": [{\"name\": \"inner\", \"offset\": 16, \"size\": 32, \"type\": \"pair\", \"scalar\": \"\","
-    "     \"vector_length\": 0, \"packed\": false, \"count\": 2, \"members\": [{\"name\": \"x\", \"offset\": 4, \"size\": 12,"
-    "      \"type\": \"packed_float3\", \"scalar\": \"f32\", \"vector_length\": 3, \"packed\": true, \"count\": 1,"
+    "   {\"name\": \"p\", \"kind\": \"constant\", \"index\": 2, \"writable\": false, \"reference\": true, "
+    "\"active\": true,"
+    "    \"type\": \"args_t\", \"scalar\": \"\", \"vector_length\": 0, \"packed\": false, \"size\": 48, "
+    "\"alignment\": 16,"
+    "    \"members\": [{\"name\": \"inner\", \"offset\": 16, \"size\": 32, \"type\": \"pair\", \"scalar\": "
+    "\"\","
+    "     \"vector_length\": 0, \"packed\": false, \"count\": 2, \"members\": [{\"name\": \"x\", \"offset\": "
+    "4, \"size\": 12,"
+    "      \"type\": \"packed_float3\", \"scalar\": \"f32\", \"vector_length\": 3, \"packed\": true, "
+    "\"count\": 1,"
     "      \"members\": []}]}]},"
-    "   {\"name\": \"t\", \"kind\": \"threadgroup\", \"index\": 2, \"writable\": true, \"reference\": false, \"active\": false,"
-    "    \"type\": \"half2\", \"scalar\": \"f16\", \"vector_length\": 2, \"packed\": false, \"size\": 4, \"alignment\": 4,"
+    "   {\"name\": \"t\", \"kind\": \"threadgroup\", \"index\": 2, \"writable\": true, \"reference\": false, "
+    "\"active\": false,"
+    "    \"type\": \"half2\", \"scalar\": \"f16\", \"vector_length\": 2, \"packed\": false, \"size\": 4, "
+    "\"alignment\": 4,"
     "    \"members\": []}]},"
-    " \"constants\": [{\"name\": \"c\", \"index\": 7, \"type\": \"bool\", \"scalar\": \"bool\", \"vector_length\": 1,"
+    " \"constants\": [{\"name\": \"c\", \"index\": 7, \"type\": \"bool\", \"scalar\": \"bool\", "
+    "\"vector_length\": 1,"
     "  \"used\": true, \"set\": false}],"
     " \"dependencies\": [{\"path\": \"a.metal\", \"size\": 99, \"hash\": \"0123456789abcdef\"}]}";
 
@@ -52,13 +60,15 @@ static void test_complete(void **state)
     assert_int_equal(m.context_size, 640);
     assert_int_equal(m.argument_count, 2);
     const rt_argument *p = &m.arguments[0], *t = &m.arguments[1];
-    assert_true(p->kind == TOMBAC_ARGUMENT_CONSTANT && p->index == 2 && !p->writable && p->reference && p->active);
+    assert_true(
+        p->kind == TOMBAC_ARGUMENT_CONSTANT && p->index == 2 && !p->writable && p->reference && p->active);
     assert_true(p->type == TOMBAC_TYPE_OTHER && p->vector_length == 0 && p->size == 48 && p->alignment == 16);
     assert_string_equal(p->type_name, "args_t");
     const rt_member *inner = &p->members[0], *x = &inner->members[0];
     assert_true(p->member_count == 1 && inner->offset == 16 && inner->size == 32 && inner->count == 2);
     assert_true(x->type == TOMBAC_TYPE_F32 && x->vector_length == 3 && x->packed && x->offset == 4);
-    assert_true(t->kind == TOMBAC_ARGUMENT_THREADGROUP && t->writable && !t->active && t->type == TOMBAC_TYPE_F16);
+    assert_true(
+        t->kind == TOMBAC_ARGUMENT_THREADGROUP && t->writable && !t->active && t->type == TOMBAC_TYPE_F16);
     assert_int_equal(m.constant_count, 1);
     assert_true(m.constants[0].index == 7 && m.constants[0].used && !m.constants[0].set);
     assert_true(m.dependencies[0].size == 99 && m.dependencies[0].hash == 0x0123456789abcdef);
@@ -73,10 +83,12 @@ static void expect(json_t *root, const char *key, bool good, const char *what)
     tombac_error *error = NULL;
     tombac_status status = rt_manifest_parse("m", text, strlen(text), &m, &error);
     if (good != (status == TOMBAC_OK)) fail_msg("%s '%s': %s", what, key, tombac_error_message(error));
-    if (status == TOMBAC_OK) rt_manifest_free(&m);
+    if (status == TOMBAC_OK)
+        rt_manifest_free(&m);
     else {
         assert_int_equal(status, TOMBAC_ERROR_ARTIFACT);
-        if (!strstr(tombac_error_message(error), key)) fail_msg("'%s' lacks '%s'", tombac_error_message(error), key);
+        if (!strstr(tombac_error_message(error), key))
+            fail_msg("'%s' lacks '%s'", tombac_error_message(error), key);
     }
     tombac_error_release(error);
     free(text);
@@ -91,8 +103,8 @@ static bool listed(const char *key, const char *const *list)
 
 static unsigned mutate(json_t *root, json_t *object)
 {
-    static const char *const optional[] = {"tombac", "required_threads_per_threadgroup", "context_size", "members",
-        "arguments", "constants", "dependencies", NULL};
+    static const char *const optional[] = {"tombac", "required_threads_per_threadgroup", "context_size",
+        "members", "arguments", "constants", "dependencies", NULL};
     static const char *const unread[] = {"tombac", NULL};
     unsigned count = 0;
     char *keys[64];
@@ -112,7 +124,8 @@ static unsigned mutate(json_t *root, json_t *object)
             expect(root, keys[i], false, "-1 in");
             json_object_set_new(object, keys[i], json_integer(INT64_MAX));
             /* only a file may be that large */
-            expect(root, keys[i], strcmp(keys[i], "size") == 0 && json_object_get(object, "path"), "too much in");
+            expect(root, keys[i], strcmp(keys[i], "size") == 0 && json_object_get(object, "path"),
+                "too much in");
         }
         json_object_set(object, keys[i], old);
         json_t *element = NULL;
@@ -155,7 +168,8 @@ static void expect_with(const char *old, const char *new, const char *part)
     rt_manifest m;
     tombac_error *error = NULL;
     assert_int_equal(rt_manifest_parse("m", text, (size_t)size, &m, &error), TOMBAC_ERROR_ARTIFACT);
-    if (!strstr(tombac_error_message(error), part)) fail_msg("'%s' lacks '%s'", tombac_error_message(error), part);
+    if (!strstr(tombac_error_message(error), part))
+        fail_msg("'%s' lacks '%s'", tombac_error_message(error), part);
     tombac_error_release(error);
 }
 
@@ -182,12 +196,16 @@ static void test_values(void **state)
 static void test_same_index(void **state)
 {
     static const char format[] =
-        "{\"format\":1,\"abi\":1,\"engine\":\"e\",\"target\":\"t\",\"standard\":\"s\",\"math\":\"m\",\"kernel\":{\"name\":\"k\","
-        "\"function\":\"f\",\"file\":\"\",\"line\":0,\"max_total_threads_per_threadgroup\":1,\"static_threadgroup_memory\":0,"
+        "{\"format\":1,\"abi\":1,\"engine\":\"e\",\"target\":\"t\",\"standard\":\"s\",\"math\":\"m\","
+        "\"kernel\":{\"name\":\"k\","
+        "\"function\":\"f\",\"file\":\"\",\"line\":0,\"max_total_threads_per_threadgroup\":1,\"static_"
+        "threadgroup_memory\":0,"
         "\"threadgroup_barriers\":false,\"simdgroup_operations\":false,\"arguments\":["
-        "{\"name\":\"a\",\"kind\":\"buffer\",\"index\":1,\"writable\":false,\"reference\":false,\"active\":true,\"type\":\"int\","
+        "{\"name\":\"a\",\"kind\":\"buffer\",\"index\":1,\"writable\":false,\"reference\":false,\"active\":"
+        "true,\"type\":\"int\","
         "\"scalar\":\"i32\",\"vector_length\":1,\"packed\":false,\"size\":4,\"alignment\":4},"
-        "{\"name\":\"b\",\"kind\":\"%s\",\"index\":1,\"writable\":false,\"reference\":false,\"active\":%s,\"type\":\"int\","
+        "{\"name\":\"b\",\"kind\":\"%s\",\"index\":1,\"writable\":false,\"reference\":false,\"active\":%s,"
+        "\"type\":\"int\","
         "\"scalar\":\"i32\",\"vector_length\":1,\"packed\":false,\"size\":4,\"alignment\":4}]}}";
     static const struct {
         const char *kind, *active;
@@ -208,7 +226,8 @@ static void test_listing(void **state)
 {
     static const char text[] =
         "{\"kernels\": [{\"name\": \"k\", \"function\": \"f\", \"file\": \"a\", \"line\": 3}],"
-        " \"constants\": [{\"name\": \"c\", \"index\": 1, \"type\": \"uchar\", \"scalar\": \"u8\", \"vector_length\": 1}],"
+        " \"constants\": [{\"name\": \"c\", \"index\": 1, \"type\": \"uchar\", \"scalar\": \"u8\", "
+        "\"vector_length\": 1}],"
         " \"dependencies\": [{\"path\": \"a\", \"size\": 0, \"hash\": \"ffffffffffffffff\"}]}";
     rt_listing l;
     assert_int_equal(rt_listing_parse("l", text, sizeof text - 1, &l, NULL), TOMBAC_OK);

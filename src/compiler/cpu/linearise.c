@@ -253,17 +253,20 @@ static void emit_block(cpu_kernel *k, int b, const int *first_join, const int *n
 
 /* ---- Slots ---- */
 
-static bool value_crosses(cpu_kernel *k, const cpu_value *value)
+static bool crosses_as(cpu_kernel *k, const cpu_value *value, LLVMValueRef ir)
 {
-    for (LLVMUseRef use = LLVMGetFirstUse(value->ir); use; use = LLVMGetNextUse(use)) {
+    for (LLVMUseRef use = LLVMGetFirstUse(ir); use; use = LLVMGetNextUse(use)) {
         LLVMValueRef user = LLVMGetUser(use);
         if (!is_phi(user)) {
             if (cpu_block_of(k, LLVMGetInstructionParent(user)) != value->block) return true;
+            /* Addresses look through extensions (cpu_index_assumed). */
+            if (ir == value->ir && (LLVMIsAZExtInst(user) || LLVMIsASExtInst(user)) && crosses_as(k, value, user))
+                return true;
             continue;
         }
         unsigned count = LLVMCountIncoming(user); /* used at the end of the incoming block */
         for (unsigned i = 0; i < count; i++)
-            if (LLVMGetIncomingValue(user, i) == value->ir &&
+            if (LLVMGetIncomingValue(user, i) == ir &&
                 LLVMGetIncomingBlock(user, i) != k->blocks[value->block].ir)
                 return true;
     }
@@ -278,7 +281,7 @@ static void make_slots(cpu_kernel *k)
         if (LLVMGetTypeKind(type) == LLVMVoidTypeKind) continue;
         value->copies = cpu_shape_copies(&value->shape);
         value->type = value->copies ? type : cpu_vector_type(k, type);
-        value->crosses = value_crosses(k, value);
+        value->crosses = crosses_as(k, value, value->ir);
         for (int i = 0; i < (value->copies ? value->copies : 1); i++) {
             if (is_phi(value->ir)) value->incoming[i] = cpu_alloca(k, value->type, "phi");
             if (value->crosses) value->slot[i] = cpu_alloca(k, value->type, "value");

@@ -24,7 +24,8 @@ static tombac_status classify(const loading *l, size_t index, rt_part *part, tom
     const char *name = elf_section_name(&l->object, index);
     *part = PART_NONE;
     if (!(section->sh_flags & SHF_ALLOC) || section->sh_type == SHT_NULL) return TOMBAC_OK;
-    if (section->sh_type == SHT_X86_64_UNWIND || strcmp(name, ".eh_frame") == 0 || section->sh_type == SHT_NOTE)
+    if (section->sh_type == SHT_X86_64_UNWIND || strcmp(name, ".eh_frame") == 0 ||
+        section->sh_type == SHT_NOTE)
         return TOMBAC_OK;
     if (section->sh_flags & SHF_TLS) return refuse(l, "thread-local data", name, error);
     if (section->sh_flags & SHF_COMPRESSED) return refuse(l, "a compressed section", name, error);
@@ -65,18 +66,21 @@ static tombac_status place_all(loading *l, tombac_error **error)
     bool fits = true;
     for (size_t i = 0; i < object->section_count; i++) {
         if (l->sections[i].part == PART_NONE) continue;
-        fits = fits && place(l, l->sections[i].part, object->sections[i].sh_size, object->sections[i].sh_addralign,
-                           &l->sections[i].offset);
+        fits = fits && place(l, l->sections[i].part, object->sections[i].sh_size,
+                           object->sections[i].sh_addralign, &l->sections[i].offset);
     }
     for (size_t i = 1; i < object->symbol_count && fits; i++) {
         const Elf64_Sym *symbol = &object->symbols[i];
         if (symbol->st_shndx != SHN_COMMON) continue;
-        if (symbol->st_value & (symbol->st_value - 1)) fits = false; /* st_value is the alignment here */
-        else fits = place(l, PART_DATA, symbol->st_size, symbol->st_value, &l->symbols[i].common_offset);
+        if (symbol->st_value & (symbol->st_value - 1))
+            fits = false; /* st_value is the alignment here */
+        else
+            fits = place(l, PART_DATA, symbol->st_size, symbol->st_value, &l->symbols[i].common_offset);
     }
     fits = fits && place(l, PART_CONSTANTS, l->got_count * sizeof(uint64_t), 8, &l->got_offset) &&
            place(l, PART_CODE, l->stub_count * STUB_SIZE, STUB_SIZE, &l->stubs_offset);
-    if (!fits) return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "%s: the object's memory is too large", object->name);
+    if (!fits)
+        return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "%s: the object's memory is too large", object->name);
     return TOMBAC_OK;
 }
 
@@ -124,8 +128,8 @@ static tombac_status resolve_outside(loading *l, size_t index, uint64_t *value, 
         *value = 0;
         return TOMBAC_OK;
     }
-    return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "%s: the object refers to '%s', which this runtime does not have",
-        l->object.name, name);
+    return tb_fail(error, TOMBAC_ERROR_ARTIFACT,
+        "%s: the object refers to '%s', which this runtime does not have", l->object.name, name);
 }
 
 tombac_status rt_symbol_value(loading *l, size_t index, uint64_t *value, tombac_error **error)
@@ -140,7 +144,8 @@ tombac_status rt_symbol_value(loading *l, size_t index, uint64_t *value, tombac_
     default: break;
     }
     if (l->sections[symbol->st_shndx].part == PART_NONE)
-        return refuse(l, "a reference into a section that is not loaded", elf_symbol_name(&l->object, index), error);
+        return refuse(
+            l, "a reference into a section that is not loaded", elf_symbol_name(&l->object, index), error);
     *value = (uint64_t)(uintptr_t)(l->sections[symbol->st_shndx].address + symbol->st_value);
     return TOMBAC_OK;
 }
@@ -235,8 +240,10 @@ tombac_status rt_image_load(const char *name, const void *bytes, size_t size, co
     if (status == TOMBAC_OK) status = rt_relocations_apply(&l, error);
     if (status == TOMBAC_OK) status = keep_exports(&l, error);
     if (status == TOMBAC_OK) status = protect(&l, error);
-    if (status == TOMBAC_OK) *image = l.image;
-    else rt_image_unload(l.image);
+    if (status == TOMBAC_OK)
+        *image = l.image;
+    else
+        rt_image_unload(l.image);
     free(l.sections);
     free(l.symbols);
     elf_object_close(&l.object);
@@ -252,9 +259,15 @@ static void *find(const rt_image *image, const char *name, bool code)
     return NULL;
 }
 
-void *rt_image_function(const rt_image *image, const char *name) { return find(image, name, true); }
+void *rt_image_function(const rt_image *image, const char *name)
+{
+    return find(image, name, true);
+}
 
-void *rt_image_variable(const rt_image *image, const char *name) { return find(image, name, false); }
+void *rt_image_variable(const rt_image *image, const char *name)
+{
+    return find(image, name, false);
+}
 
 void rt_image_code_range(const rt_image *image, const void **begin, const void **end)
 {

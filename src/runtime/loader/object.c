@@ -1,4 +1,5 @@
-/* Reading and checking ELF tables; see object.h. After elf_object_open no other code needs bounds checks on the file. */
+/* Reading and checking ELF tables; see object.h. After elf_object_open no other code needs bounds checks on
+ * the file. */
 #include "runtime/loader/object.h"
 
 #include <stdint.h>
@@ -64,10 +65,12 @@ static bool string_table(const elf_object *object, size_t index, const char **st
 
 static tombac_status check_symbol(const elf_object *object, const Elf64_Sym *symbol, tombac_error **error)
 {
-    if (symbol->st_name >= object->symbol_names_size) return damaged(object, "a symbol's name is outside", error);
+    if (symbol->st_name >= object->symbol_names_size)
+        return damaged(object, "a symbol's name is outside", error);
     if (symbol->st_shndx == SHN_ABS || symbol->st_shndx == SHN_COMMON || symbol->st_shndx == SHN_UNDEF)
         return TOMBAC_OK;
-    if (symbol->st_shndx >= object->section_count) return damaged(object, "a symbol's section does not exist", error);
+    if (symbol->st_shndx >= object->section_count)
+        return damaged(object, "a symbol's section does not exist", error);
     if (symbol->st_value > object->sections[symbol->st_shndx].sh_size)
         return damaged(object, "a symbol lies outside its section", error);
     return TOMBAC_OK;

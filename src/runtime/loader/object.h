@@ -1,4 +1,5 @@
-/* An ELF64 relocatable object for x86-64 as tables, every offset, index and string in them checked. Internal to the loader. */
+/* An ELF64 relocatable object for x86-64 as tables, every offset, index and string in them checked. Internal
+ * to the loader. */
 #ifndef RT_LOADER_OBJECT_H
 #define RT_LOADER_OBJECT_H
 

@@ -1,5 +1,5 @@
-/* Relocations of the System V psABI for x86-64 (table 4.9); see loader.h. In its words: S the symbol, A the addend, P the
- * place, G + GOT the symbol's slot in the global offset table, L its call stub. */
+/* Relocations of the System V psABI for x86-64 (table 4.9); see loader.h. In its words: S the symbol, A the
+ * addend, P the place, G + GOT the symbol's slot in the global offset table, L its call stub. */
 #include "runtime/loader/image.h"
 
 #include <string.h>
@@ -46,16 +46,21 @@ static tombac_status each(
         if (l->sections[table->sh_info].part == PART_NONE) continue;
         for (size_t k = 0; k < table->sh_size / sizeof(Elf64_Rela); k++) {
             Elf64_Rela r = elf_relocation(object, table, k);
-            site s = {.section = table->sh_info, .offset = r.r_offset, .symbol = ELF64_R_SYM(r.r_info),
-                .type = ELF64_R_TYPE(r.r_info), .addend = r.r_addend};
+            site s = {.section = table->sh_info,
+                .offset = r.r_offset,
+                .symbol = ELF64_R_SYM(r.r_info),
+                .type = ELF64_R_TYPE(r.r_info),
+                .addend = r.r_addend};
             if (s.type == R_X86_64_NONE) continue;
             size_t bytes = width(s.type);
             if (!bytes)
                 return tb_fail(error, TOMBAC_ERROR_ARTIFACT,
-                    "%s: the object has a relocation of type %u, which is not supported", object->name, s.type);
+                    "%s: the object has a relocation of type %u, which is not supported", object->name,
+                    s.type);
             if (s.symbol == 0 || s.symbol >= object->symbol_count || target->sh_type == SHT_NOBITS ||
                 s.offset > target->sh_size || bytes > target->sh_size - s.offset)
-                return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "%s: damaged object: bad relocation", object->name);
+                return tb_fail(
+                    error, TOMBAC_ERROR_ARTIFACT, "%s: damaged object: bad relocation", object->name);
             tombac_status status = visit(l, &s, error);
             if (status != TOMBAC_OK) return status;
         }
@@ -74,9 +79,15 @@ static tombac_status count(loading *l, const site *s, tombac_error **error)
     return TOMBAC_OK;
 }
 
-tombac_status rt_relocations_scan(loading *l, tombac_error **error) { return each(l, count, error); }
+tombac_status rt_relocations_scan(loading *l, tombac_error **error)
+{
+    return each(l, count, error);
+}
 
-static bool fits_signed(uint64_t value) { return (uint64_t)(int64_t)(int32_t)(uint32_t)value == value; }
+static bool fits_signed(uint64_t value)
+{
+    return (uint64_t)(int64_t)(int32_t)(uint32_t)value == value;
+}
 
 static tombac_status apply(loading *l, const site *s, tombac_error **error)
 {
@@ -110,4 +121,7 @@ static tombac_status apply(loading *l, const site *s, tombac_error **error)
     return TOMBAC_OK;
 }
 
-tombac_status rt_relocations_apply(loading *l, tombac_error **error) { return each(l, apply, error); }
+tombac_status rt_relocations_apply(loading *l, tombac_error **error)
+{
+    return each(l, apply, error);
+}
