@@ -35,12 +35,17 @@ const char *tool_colour(FILE *stream, const char *code)
     return "";
 }
 
+static void print_prefix(void)
+{
+    fprintf(stderr, "tombac: %serror:%s ", tool_colour(stderr, TOOL_RED), tool_colour(stderr, TOOL_PLAIN));
+}
+
 void tool_complain(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
     fflush(stdout);
-    fprintf(stderr, "tombac: %serror:%s ", tool_colour(stderr, TOOL_RED), tool_colour(stderr, TOOL_PLAIN));
+    print_prefix();
     vfprintf(stderr, format, arguments);
     fputc('\n', stderr);
     va_end(arguments);
@@ -71,21 +76,38 @@ static void print_json(const tombac_error *error)
     json_decref(root);
 }
 
+/* Where and in which kernel it happened, unless the message says so itself. */
+static void print_place(const tombac_error *error)
+{
+    const char *message = tombac_error_message(error), *file = tombac_error_file(error);
+    const char *kernel = tombac_error_kernel(error);
+    unsigned line = tombac_error_line(error), column = tombac_error_column(error);
+    if (file && !strstr(message, file)) {
+        fprintf(stderr, "%s", file);
+        if (line) fprintf(stderr, ":%u", line);
+        if (line && column) fprintf(stderr, ":%u", column);
+        fputs(": ", stderr);
+    }
+    if (kernel && !strstr(message, kernel)) fprintf(stderr, "kernel '%s': ", kernel);
+}
+
 int tool_report_error(tombac_error *error, bool json)
 {
     const char *message = tombac_error_message(error);
     tombac_status kind = tombac_error_status(error);
     int status = error ? tool_exit_status(kind) : TOOL_USAGE;
+    fflush(stdout);
     if (json) {
         print_json(error);
     } else if (kind == TOMBAC_ERROR_SOURCE && strchr(message, '\n')) {
-        fflush(stdout);
         fputs(message, stderr); /* the compiler's own diagnostics */
         if (message[strlen(message) - 1] != '\n') fputc('\n', stderr);
     } else {
         size_t length = strlen(message);
         while (length && message[length - 1] == '\n') length--;
-        tool_complain("%.*s", (int)length, message);
+        print_prefix();
+        print_place(error);
+        fprintf(stderr, "%.*s\n", (int)length, message);
     }
     tombac_error_release(error);
     return status;
