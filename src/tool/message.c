@@ -1,6 +1,8 @@
 /* Errors and colours; see message.h. */
 #include "tool/message.h"
 
+#include "base/text.h"
+
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,7 +92,10 @@ static void print_place(const tombac_error *error)
         if (line && column) fprintf(stderr, ":%u", column);
         fputs(": ", stderr);
     }
-    if (kernel && !strstr(message, kernel)) fprintf(stderr, "kernel '%s': ", kernel);
+    tb_text named = {0};
+    tb_text_printf(&named, "'%s'", kernel ? kernel : "");
+    if (kernel && !strstr(message, tb_text_string(&named))) fprintf(stderr, "kernel '%s': ", kernel);
+    tb_text_free(&named);
 }
 
 int tool_report_error(tombac_error *error, bool json, const char *log)
