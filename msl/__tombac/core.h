@@ -1,18 +1,20 @@
-/* Words that every header of the library is written in. Seen by the second phase only (the precompiled header), so none of
- * these macros can meet a name of the user's source. */
+/* Words that every header of the library is written in. Seen by the second phase only (the precompiled
+ * header), so none of these macros can meet a name of the user's source. */
 #pragma once
 
-/* Library functions vanish into their callers. nodebug: an instruction that comes from here carries the user's line. */
+/* Library functions vanish into their callers. nodebug: an instruction that comes from here carries the
+ * user's line. */
 #define __TB_FN inline __attribute__((always_inline, nodebug))
 #define __TB_CONST_FN constexpr __TB_FN
 
-/* Address spaces, spelled as the rewriter spells them. `thread` is the default address space, a superset of all others. */
+/* Address spaces, spelled as the rewriter spells them. `thread` is the default address space, a superset of
+ * all others. */
 #define __TB_DEVICE __attribute__((opencl_global))
 #define __TB_CONSTANT __attribute__((opencl_global_host)) const
 #define __TB_THREADGROUP __attribute__((opencl_local))
 
-/* Attributes of operations (docs/operations.md): a pure function of its arguments, one that also depends on which lanes
- * are active, one that synchronises. */
+/* Attributes of operations (docs/operations.md): a pure function of its arguments, one that also depends on
+ * which lanes are active, one that synchronises. */
 #define __TB_PURE __attribute__((const, nothrow))
 #define __TB_CONVERGENT __attribute__((convergent, const, nothrow))
 #define __TB_BARRIER __attribute__((convergent, nothrow))

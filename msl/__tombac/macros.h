@@ -1,5 +1,6 @@
-/* All macros of Metal's standard library. Read by the first phase only (clang -E with __TOMBAC_MACROS_ONLY__); the text that
- * comes out of it still passes through the rewriter, which knows the suffix h. Version macros (__METAL_VERSION__, __METAL__,
+/* All macros of Metal's standard library. Read by the first phase only (clang -E with
+ * __TOMBAC_MACROS_ONLY__); the text that comes out of it still passes through the rewriter, which knows the
+ * suffix h. Version macros (__METAL_VERSION__, __METAL__,
  * __METAL_MACOS__, __HAVE_..., ...) come from the command line. */
 #pragma once
 

@@ -1,16 +1,16 @@
-/* The functions that exist in three forms; included in namespace metal, metal::fast and metal::precise with __TB_FORM set to the
- * namespace of the operations. */
-#define __TB_MATH_1(NAME)                                                                                      \
-    __TB_FN half NAME(half x) { return half(__tombac::__TB_FORM::NAME(float(x))); }                            \
-    __TB_FN float NAME(float x) { return __tombac::__TB_FORM::NAME(x); }                                       \
+/* The functions that exist in three forms; included in namespace metal, metal::fast and metal::precise with
+ * __TB_FORM set to the namespace of the operations. */
+#define __TB_MATH_1(NAME)                                                                                    \
+    __TB_FN half NAME(half x) { return half(__tombac::__TB_FORM::NAME(float(x))); }                          \
+    __TB_FN float NAME(float x) { return __tombac::__TB_FORM::NAME(x); }                                     \
     __TB_VECTOR1(NAME)
 __TB_MATH1(__TB_MATH_1)
 #undef __TB_MATH_1
 
-#define __TB_MATH_2(NAME)                                                                                      \
-    __TB_FN float NAME(float x, float y) { return __tombac::__TB_FORM::NAME(x, y); }                           \
+#define __TB_MATH_2(NAME)                                                                                    \
+    __TB_FN float NAME(float x, float y) { return __tombac::__TB_FORM::NAME(x, y); }                         \
     __TB_VECTOR2(NAME)
-#define __TB_MATH_2_HALF(NAME)                                                                                 \
+#define __TB_MATH_2_HALF(NAME)                                                                               \
     __TB_FN half NAME(half x, half y) { return half(__tombac::__TB_FORM::NAME(float(x), float(y))); }
 __TB_MATH_2_HALF(atan2)
 __TB_MATH_2_HALF(divide)
@@ -91,17 +91,17 @@ template <typename A, typename V = __vector_t<A>> __TB_FN V ldexp(A a, int k)
     __TB_MAP2(V, ldexp);
 }
 /* NAME(x, second) per element. */
-#define __TB_TWO_RESULTS(NAME, SECOND)                                                                         \
-    template <typename A, typename V = __vector_t<A>> __TB_FN V NAME(A a, vec<SECOND, V::__size> &second)      \
-    {                                                                                                          \
-        V x(a), result;                                                                                        \
-        vec<SECOND, V::__size> y;                                                                              \
-        result.x = NAME(x.x, y.x);                                                                             \
-        result.y = NAME(x.y, y.y);                                                                             \
-        if constexpr (V::__size > 2) result.z = NAME(x.z, y.z);                                                \
-        if constexpr (V::__size > 3) result.w = NAME(x.w, y.w);                                                \
-        second = y;                                                                                            \
-        return result;                                                                                         \
+#define __TB_TWO_RESULTS(NAME, SECOND)                                                                       \
+    template <typename A, typename V = __vector_t<A>> __TB_FN V NAME(A a, vec<SECOND, V::__size> &second)    \
+    {                                                                                                        \
+        V x(a), result;                                                                                      \
+        vec<SECOND, V::__size> y;                                                                            \
+        result.x = NAME(x.x, y.x);                                                                           \
+        result.y = NAME(x.y, y.y);                                                                           \
+        if constexpr (V::__size > 2) result.z = NAME(x.z, y.z);                                              \
+        if constexpr (V::__size > 3) result.w = NAME(x.w, y.w);                                              \
+        second = y;                                                                                          \
+        return result;                                                                                       \
     }
 __TB_TWO_RESULTS(sincos, typename V::value_type)
 __TB_TWO_RESULTS(modf, typename V::value_type)

@@ -2,9 +2,9 @@
  *   __TB_N                     number of elements
  *   __TB_LANES(F, ...)         F(x, ...), F(y, ...), ... one per element
  *   __TB_FIELDS(T)             the elements, each under its two names
- * Every operation names its elements one by one: no loops, no indexing, so that SROA alone makes registers of vectors.
- * Operators are hidden friends: argument-dependent lookup finds them for packed vectors and scalars too, because both convert
- * to vec implicitly. */
+ * Every operation names its elements one by one: no loops, no indexing, so that SROA alone makes registers of
+ * vectors. Operators are hidden friends: argument-dependent lookup finds them for packed vectors and scalars
+ * too, because both convert to vec implicitly. */
 
 #define __TB_FROM(C, ...) C(__##C)
 #define __TB_TAKE(C, ...) T __##C
@@ -22,7 +22,9 @@ template <typename T> struct alignas(sizeof(T) * (__TB_N == 2 ? 2 : 4)) vec<T, _
     __TB_CONST_FN vec(T value) : __TB_LANES(__TB_SPLAT) {}
     /* Scalars whose conversion to T is already a class's: to and from bfloat, from user types. */
     template <typename U, enable_if_t<__spreads_v<U, T>, int> = 0>
-    __TB_CONST_FN vec(U value) : __TB_LANES(__TB_SPLAT_CAST) {}
+    __TB_CONST_FN vec(U value) : __TB_LANES(__TB_SPLAT_CAST)
+    {
+    }
     __TB_CONST_FN vec(__TB_LANES(__TB_TAKE)) : __TB_LANES(__TB_FROM) {}
 #if __TB_N == 3
     __TB_CONST_FN vec(T a, T b) : x(a), y(b), z(T(0)) {} /* the start of a braced list: {a, b} */
@@ -47,11 +49,11 @@ template <typename T> struct alignas(sizeof(T) * (__TB_N == 2 ? 2 : 4)) vec<T, _
 #include <__tombac/vector_access.h>
 
 #define __TB_BINARY_LANE(C, OP) T(a.C OP b.C)
-#define __TB_BINARY(OP)                                                                                        \
-    friend __TB_CONST_FN vec operator OP(vec a, vec b) { return vec(__TB_LANES(__TB_BINARY_LANE, OP)); }       \
+#define __TB_BINARY(OP)                                                                                      \
+    friend __TB_CONST_FN vec operator OP(vec a, vec b) { return vec(__TB_LANES(__TB_BINARY_LANE, OP)); }     \
     __TB_ASSIGN(OP)
-#define __TB_ASSIGN(OP)                                                                                        \
-    friend __TB_CONST_FN vec &operator OP##=(vec & a, vec b) { return a = a OP b; }
+#define __TB_ASSIGN(OP)                                                                                      \
+    friend __TB_CONST_FN vec &operator OP##=(vec &a, vec b) { return a = a OP b; }
     __TB_BINARY(+)
     __TB_BINARY(-)
     __TB_BINARY(/)
@@ -59,11 +61,12 @@ template <typename T> struct alignas(sizeof(T) * (__TB_N == 2 ? 2 : 4)) vec<T, _
     __TB_BINARY(&)
     __TB_BINARY(|)
     __TB_BINARY(^)
-/* Products of ushort must not overflow int; shift counts count modulo the width, bits leave on the left without overflow. */
+/* Products of ushort must not overflow int; shift counts count modulo the width, bits leave on the left
+ * without overflow. */
 #define __TB_PRODUCT_LANE(C, OP) T(__wide(a.C) OP __wide(b.C))
     friend __TB_CONST_FN vec operator*(vec a, vec b) { return vec(__TB_LANES(__TB_PRODUCT_LANE, *)); }
     __TB_ASSIGN(*)
-#define __TB_SHIFT_LANE(C, OP) T(a.C OP(b.C & T(sizeof(T) * 8 - 1)))
+#define __TB_SHIFT_LANE(C, OP) T(a.C OP(b.C &T(sizeof(T) * 8 - 1)))
 #define __TB_SHIFT_LEFT_LANE(C, ...) T((__make_unsigned(T))a.C << (b.C & T(sizeof(T) * 8 - 1)))
     friend __TB_CONST_FN vec operator<<(vec a, vec b) { return vec(__TB_LANES(__TB_SHIFT_LEFT_LANE)); }
     friend __TB_CONST_FN vec operator>>(vec a, vec b) { return vec(__TB_LANES(__TB_SHIFT_LANE, >>)); }
@@ -81,10 +84,10 @@ template <typename T> struct alignas(sizeof(T) * (__TB_N == 2 ? 2 : 4)) vec<T, _
     }
 
 #define __TB_COMPARE_LANE(C, OP) (a.C OP b.C)
-#define __TB_COMPARE(OP)                                                                                       \
-    friend __TB_CONST_FN vec<bool, __TB_N> operator OP(vec a, vec b)                                           \
-    {                                                                                                          \
-        return vec<bool, __TB_N>(__TB_LANES(__TB_COMPARE_LANE, OP));                                           \
+#define __TB_COMPARE(OP)                                                                                     \
+    friend __TB_CONST_FN vec<bool, __TB_N> operator OP(vec a, vec b)                                         \
+    {                                                                                                        \
+        return vec<bool, __TB_N>(__TB_LANES(__TB_COMPARE_LANE, OP));                                         \
     }
     __TB_COMPARE(==)
     __TB_COMPARE(!=)
@@ -93,10 +96,10 @@ template <typename T> struct alignas(sizeof(T) * (__TB_N == 2 ? 2 : 4)) vec<T, _
     __TB_COMPARE(<=)
     __TB_COMPARE(>=)
 #define __TB_LOGIC_LANE(C, OP) bool(bool(a.C) OP bool(b.C))
-#define __TB_LOGIC(OP)                                                                                         \
-    friend __TB_CONST_FN vec<bool, __TB_N> operator OP##OP(vec a, vec b)                                       \
-    {                                                                                                          \
-        return vec<bool, __TB_N>(__TB_LANES(__TB_LOGIC_LANE, OP));                                             \
+#define __TB_LOGIC(OP)                                                                                       \
+    friend __TB_CONST_FN vec<bool, __TB_N> operator OP##OP(vec a, vec b)                                     \
+    {                                                                                                        \
+        return vec<bool, __TB_N>(__TB_LANES(__TB_LOGIC_LANE, OP));                                           \
     }
     __TB_LOGIC(&)
     __TB_LOGIC(|)
@@ -128,7 +131,9 @@ template <typename T> struct __packed_vec<vec<T, __TB_N>> {
     __TB_CONST_FN __packed_vec(__vector other) : __TB_LANES(__TB_COPY) {}
     __TB_CONST_FN __packed_vec(T value) : __TB_LANES(__TB_SPLAT) {}
     template <typename U, enable_if_t<__spreads_v<U, T>, int> = 0>
-    __TB_CONST_FN __packed_vec(U value) : __TB_LANES(__TB_SPLAT_CAST) {}
+    __TB_CONST_FN __packed_vec(U value) : __TB_LANES(__TB_SPLAT_CAST)
+    {
+    }
     __TB_CONST_FN __packed_vec(__TB_LANES(__TB_TAKE)) : __TB_LANES(__TB_FROM) {}
 #if __TB_N == 3
     __TB_CONST_FN __packed_vec(T a, T b) : __packed_vec(__vector(a, b)) {}
@@ -144,7 +149,9 @@ template <typename T> struct __packed_vec<vec<T, __TB_N>> {
     __TB_CONST_FN __packed_vec(vec<T, 3> a, T b) : __packed_vec(__vector(a, b)) {}
     __TB_CONST_FN __packed_vec(T a, vec<T, 3> b) : __packed_vec(__vector(a, b)) {}
 #endif
-    template <typename U> __TB_CONST_FN explicit __packed_vec(vec<U, __TB_N> other) : __TB_LANES(__TB_CONVERT) {}
+    template <typename U> __TB_CONST_FN explicit __packed_vec(vec<U, __TB_N> other) : __TB_LANES(__TB_CONVERT)
+    {
+    }
     template <typename U>
     __TB_CONST_FN explicit __packed_vec(__packed_vec<vec<U, __TB_N>> other) : __TB_LANES(__TB_CONVERT)
     {
@@ -154,10 +161,10 @@ template <typename T> struct __packed_vec<vec<T, __TB_N>> {
 
 #include <__tombac/vector_access.h>
 
-#define __TB_PACKED_ASSIGN(OP)                                                                                 \
-    friend __TB_CONST_FN __packed_vec &operator OP##=(__packed_vec & a, __vector b)                            \
-    {                                                                                                          \
-        return a = __packed_vec(__vector(a) OP b);                                                             \
+#define __TB_PACKED_ASSIGN(OP)                                                                               \
+    friend __TB_CONST_FN __packed_vec &operator OP##=(__packed_vec &a, __vector b)                        \
+    {                                                                                                        \
+        return a = __packed_vec(__vector(a) OP b);                                                           \
     }
     __TB_PACKED_ASSIGN(+)
     __TB_PACKED_ASSIGN(-)

@@ -23,7 +23,7 @@ static const struct { const char *name; tombac_status status; const char *text; 
     [BUFFER_AS_THREADGROUP] = {"threadgroup-memory-for-a-buffer", TOMBAC_ERROR_BINDING, "5"},
     [ZERO_GROUP] = {"zero-threadgroup", TOMBAC_ERROR_GEOMETRY, ""},
     [LARGE_GROUP] = {"threadgroup-of-1025", TOMBAC_ERROR_GEOMETRY, "1025"},
-    [LARGE_PRODUCT] = {"threadgroup-of-1000x2", TOMBAC_ERROR_GEOMETRY, "2000"},
+    [LARGE_PRODUCT] = {"threadgroup-of-1000x2", TOMBAC_ERROR_GEOMETRY, "1000 x 2"},
     [LARGE_THREADGROUP_MEMORY] = {"threadgroup-memory-too-large", TOMBAC_ERROR_BINDING, "32768"},
     [LARGE_GRID] = {"grid-overflows", TOMBAC_ERROR_GEOMETRY, ""},
 };

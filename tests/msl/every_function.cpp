@@ -1,5 +1,6 @@
-/* Uses every function of the library on every type that Metal lets it take. What is left undefined after inlining must be an
- * operation of docs/operations.md or an LLVM intrinsic (symbols.cmake): no library call, no forgotten definition.
+/* Uses every function of the library on every type that Metal lets it take. What is left undefined after
+ * inlining must be an operation of docs/operations.md or an LLVM intrinsic (symbols.cmake): no library call,
+ * no forgotten definition.
  *
  * Written in the rewritten dialect, compiled against the precompiled header. */
 using namespace metal;
@@ -15,25 +16,29 @@ template <typename T> void put(Memory m, T value) { *(DEVICE T *)m = value; }
 /* F(T) for scalars and vectors. */
 #define SHAPES(F, T) F(T) F(T##2) F(T##3) F(T##4)
 #define FLOATS(F) SHAPES(F, half) SHAPES(F, float)
-#define INTEGERS(F)                                                                                            \
-    SHAPES(F, char) SHAPES(F, uchar) SHAPES(F, short) SHAPES(F, ushort) SHAPES(F, int) SHAPES(F, uint)         \
-    SHAPES(F, long) SHAPES(F, ulong)
-#define MOVED(F)                                                                                               \
-    SHAPES(F, char) SHAPES(F, uchar) SHAPES(F, short) SHAPES(F, ushort) SHAPES(F, int) SHAPES(F, uint)         \
-    SHAPES(F, half) SHAPES(F, float)
+#define INTEGERS(F)                                                                                          \
+    SHAPES(F, char)                                                                                          \
+    SHAPES(F, uchar) SHAPES(F, short) SHAPES(F, ushort) SHAPES(F, int) SHAPES(F, uint) SHAPES(F, long)       \
+        SHAPES(F, ulong)
+#define MOVED(F)                                                                                             \
+    SHAPES(F, char)                                                                                          \
+    SHAPES(F, uchar) SHAPES(F, short) SHAPES(F, ushort) SHAPES(F, int) SHAPES(F, uint) SHAPES(F, half)       \
+        SHAPES(F, float)
 #define ONE(NAME, T) put(m, NAME(get<T>(m)));
 #define TWO(NAME, T) put(m, NAME(get<T>(m), get<T>(m + 64)));
 #define THREE(NAME, T) put(m, NAME(get<T>(m), get<T>(m + 64), get<T>(m + 128)));
 
 /* ---- Mathematics ---- */
-#define FUNCTIONS1(X)                                                                                          \
-    X(acos) X(acosh) X(asin) X(asinh) X(atan) X(atanh) X(ceil) X(cos) X(cosh) X(cospi) X(exp) X(exp2) X(exp10) \
-    X(fabs) X(abs) X(floor) X(fract) X(log) X(log2) X(log10) X(rint) X(round) X(rsqrt) X(sin) X(sinh) X(sinpi) \
-    X(sqrt) X(tan) X(tanh) X(tanpi) X(trunc) X(ilogb) X(sign) X(saturate)
-#define FUNCTIONS2(X)                                                                                          \
-    X(atan2) X(copysign) X(divide) X(fdim) X(fmax) X(fmin) X(fmod) X(max) X(min) X(pow) X(powr) X(nextafter)   \
-    X(step)
-#define FUNCTIONS3(X) X(fma) X(fmax3) X(fmin3) X(fmedian3) X(max3) X(min3) X(median3) X(clamp) X(mix) X(smoothstep)
+#define FUNCTIONS1(X)                                                                                        \
+    X(acos)                                                                                                  \
+    X(acosh) X(asin) X(asinh) X(atan) X(atanh) X(ceil) X(cos) X(cosh) X(cospi) X(exp) X(exp2) X(exp10)       \
+        X(fabs) X(abs) X(floor) X(fract) X(log) X(log2) X(log10) X(rint) X(round) X(rsqrt) X(sin) X(sinh)    \
+            X(sinpi) X(sqrt) X(tan) X(tanh) X(tanpi) X(trunc) X(ilogb) X(sign) X(saturate)
+#define FUNCTIONS2(X)                                                                                        \
+    X(atan2)                                                                                                 \
+    X(copysign) X(divide) X(fdim) X(fmax) X(fmin) X(fmod) X(max) X(min) X(pow) X(powr) X(nextafter) X(step)
+#define FUNCTIONS3(X)                                                                                        \
+    X(fma) X(fmax3) X(fmin3) X(fmedian3) X(max3) X(min3) X(median3) X(clamp) X(mix) X(smoothstep)
 template <typename T, typename I> void with_second(Memory m)
 {
     T cosine, whole;
@@ -46,23 +51,16 @@ template <typename T, typename I> void with_second(Memory m)
     put(m, exponent);
     put(m, ldexp(get<T>(m), get<I>(m)));
 }
-#define IN_NAMESPACE(NS)                                                                                       \
-    namespace test_##NS                                                                                        \
-    {                                                                                                          \
-    using namespace NS;                                                                                        \
-    template <typename T> void one(Memory m)                                                                   \
-    {                                                                                                          \
-        FUNCTIONS1(ONE_##NS)                                                                                   \
-    }                                                                                                          \
-    template <typename T> void two(Memory m)                                                                   \
-    {                                                                                                          \
-        FUNCTIONS2(TWO_##NS)                                                                                   \
-    }                                                                                                          \
-    template <typename T> void three(Memory m)                                                                 \
-    {                                                                                                          \
-        FUNCTIONS3(THREE_##NS)                                                                                 \
-    }                                                                                                          \
-    KERNEL void run(Memory m){FLOATS(ALL_OF)}                                                                  \
+#define IN_NAMESPACE(NS)                                                                                     \
+    namespace test_##NS                                                                                      \
+    {                                                                                                        \
+        using namespace NS;                                                                                  \
+        template <typename T> void one(Memory m) { FUNCTIONS1(ONE_##NS) }                                    \
+        template <typename T> void two(Memory m) { FUNCTIONS2(TWO_##NS) }                                    \
+        template <typename T> void three(Memory m){FUNCTIONS3(THREE_##NS)} KERNEL void run(Memory m)         \
+        {                                                                                                    \
+            FLOATS(ALL_OF)                                                                                   \
+        }                                                                                                    \
     }
 #define ALL_OF(T) one<T>(m), two<T>(m), three<T>(m);
 #define ONE_metal(N) put(m, metal::N(get<T>(m)));
@@ -79,8 +77,10 @@ IN_NAMESPACE(fast)
 IN_NAMESPACE(precise)
 KERNEL void second_results(Memory m)
 {
-    with_second<half, int>(m), with_second<half2, int2>(m), with_second<half3, int3>(m), with_second<half4, int4>(m);
-    with_second<float, int>(m), with_second<float2, int2>(m), with_second<float3, int3>(m), with_second<float4, int4>(m);
+    with_second<half, int>(m), with_second<half2, int2>(m), with_second<half3, int3>(m),
+        with_second<half4, int4>(m);
+    with_second<float, int>(m), with_second<float2, int2>(m), with_second<float3, int3>(m),
+        with_second<float4, int4>(m);
     put(m, ldexp(get<float4>(m), 3));
     float c;
     put(m, fast::sincos(get<float>(m), c)), put(m, precise::sincos(get<float>(m), c)), put(m, c);
@@ -92,8 +92,10 @@ template <typename V> void mixed(Memory m)
     typedef typename V::value_type T;
     V v = get<V>(m);
     T s = get<T>(m);
-    put(m, max(v, s)), put(m, min(s, v)), put(m, clamp(v, s, s)), put(m, clamp(v, T(0), s)), put(m, fma(v, s, v));
-    put(m, pow(v, s)), put(m, mix(v, v, s)), put(m, step(s, v)), put(m, smoothstep(s, s, v)), put(m, fmod(v, s));
+    put(m, max(v, s)), put(m, min(s, v)), put(m, clamp(v, s, s)), put(m, clamp(v, T(0), s)),
+        put(m, fma(v, s, v));
+    put(m, pow(v, s)), put(m, mix(v, v, s)), put(m, step(s, v)), put(m, smoothstep(s, s, v)),
+        put(m, fmod(v, s));
     put(m, v * s + v / s - s * v), put(m, v < s), put(m, s >= v), put(m, !(v == v)), put(m, -v);
 }
 KERNEL void mixtures(Memory m)
@@ -124,33 +126,41 @@ template <typename T> void integer_functions(Memory m)
 }
 #define OF_INTEGERS(T) integer_functions<T>(m);
 KERNEL void integers(Memory m) { INTEGERS(OF_INTEGERS) }
-template <typename T> void multiply24(Memory m) { TWO(mul24, T) THREE(mad24, T) }
+template <typename T>
+void multiply24(Memory m){TWO(mul24, T) THREE(mad24, T)}
 #define OF_24(T) multiply24<T>(m);
-KERNEL void multiplications24(Memory m) { SHAPES(OF_24, int) SHAPES(OF_24, uint) }
+KERNEL void multiplications24(Memory m){SHAPES(OF_24, int) SHAPES(OF_24, uint)}
 
 /* ---- Relations, geometry, matrices ---- */
 #define CLASSES(X) X(isfinite) X(isinf) X(isnan) X(isnormal) X(signbit)
-template <typename T> void classes(Memory m)
+template <typename T>
+void classes(Memory m)
 {
     CLASSES(ONE_metal)
-    TWO(isordered, T) TWO(isunordered, T)
-    put(m, any(isnan(get<T>(m)))), put(m, all(isinf(get<T>(m))));
+    TWO(isordered, T) TWO(isunordered, T) put(m, any(isnan(get<T>(m)))), put(m, all(isinf(get<T>(m))));
 }
 #define OF_CLASSES(T) classes<T>(m);
 KERNEL void relations(Memory m) { FLOATS(OF_CLASSES) }
-template <typename T, typename B> void selections(Memory m) { put(m, select(get<T>(m), get<T>(m + 64), get<B>(m + 128))); }
-#define SELECTIONS(T) selections<T, bool>(m), selections<T##2, bool2>(m), selections<T##3, bool3>(m), selections<T##4, bool4>(m);
+template <typename T, typename B> void selections(Memory m)
+{
+    put(m, select(get<T>(m), get<T>(m + 64), get<B>(m + 128)));
+}
+#define SELECTIONS(T)                                                                                        \
+    selections<T, bool>(m), selections<T##2, bool2>(m), selections<T##3, bool3>(m),                          \
+        selections<T##4, bool4>(m);
 KERNEL void all_selections(Memory m)
 {
-    SELECTIONS(char) SELECTIONS(uchar) SELECTIONS(short) SELECTIONS(ushort) SELECTIONS(int) SELECTIONS(uint)
-    SELECTIONS(long) SELECTIONS(ulong) SELECTIONS(half) SELECTIONS(float) SELECTIONS(bfloat) SELECTIONS(bool)
+    SELECTIONS(char)
+    SELECTIONS(uchar) SELECTIONS(short) SELECTIONS(ushort) SELECTIONS(int) SELECTIONS(uint) SELECTIONS(long)
+        SELECTIONS(ulong) SELECTIONS(half) SELECTIONS(float) SELECTIONS(bfloat) SELECTIONS(bool)
 }
 template <typename V> void geometry_of(Memory m)
 {
     V a = get<V>(m), b = get<V>(m + 64), c = get<V>(m + 128);
     put(m, dot(a, b)), put(m, length(a)), put(m, length_squared(a)), put(m, distance(a, b));
     put(m, distance_squared(a, b)), put(m, normalize(a)), put(m, reflect(a, b)), put(m, refract(a, b, a.x));
-    put(m, faceforward(a, b, c)), put(m, fast::normalize(a)), put(m, precise::length(b)), put(m, fast::distance(a, b));
+    put(m, faceforward(a, b, c)), put(m, fast::normalize(a)), put(m, precise::length(b)),
+        put(m, fast::distance(a, b));
 }
 KERNEL void geometry(Memory m)
 {
@@ -162,14 +172,16 @@ template <typename T, int C, int R> void matrix_of(Memory m)
 {
     typedef matrix<T, C, R> M;
     M a = get<M>(m), b = get<M>(m + 128);
-    put(m, a + b), put(m, a - b), put(m, -a), put(m, a * T(2)), put(m, T(3) * a), put(m, a / T(2)), put(m, transpose(a));
+    put(m, a + b), put(m, a - b), put(m, -a), put(m, a * T(2)), put(m, T(3) * a), put(m, a / T(2)),
+        put(m, transpose(a));
     put(m, a * get<vec<T, C>>(m)), put(m, get<vec<T, R>>(m) * a), put(m, a * transpose(b)), put(m, a == b);
     put(m, a[get<uint>(m)][get<uint>(m)]);
     if constexpr (C == R) put(m, determinant(a));
 }
 template <typename T> void matrices_of(Memory m)
 {
-    matrix_of<T, 2, 2>(m), matrix_of<T, 2, 3>(m), matrix_of<T, 2, 4>(m), matrix_of<T, 3, 2>(m), matrix_of<T, 3, 3>(m);
+    matrix_of<T, 2, 2>(m), matrix_of<T, 2, 3>(m), matrix_of<T, 2, 4>(m), matrix_of<T, 3, 2>(m),
+        matrix_of<T, 3, 3>(m);
     matrix_of<T, 3, 4>(m), matrix_of<T, 4, 2>(m), matrix_of<T, 4, 3>(m), matrix_of<T, 4, 4>(m);
 }
 KERNEL void matrices(Memory m) { matrices_of<half>(m), matrices_of<float>(m); }
@@ -182,13 +194,15 @@ template <typename T, typename U> void convert(Memory m)
 }
 template <typename T> void convert_to(Memory m)
 {
-    convert<T, bool>(m), convert<T, char>(m), convert<T, uchar>(m), convert<T, short>(m), convert<T, ushort>(m);
+    convert<T, bool>(m), convert<T, char>(m), convert<T, uchar>(m), convert<T, short>(m),
+        convert<T, ushort>(m);
     convert<T, int>(m), convert<T, uint>(m), convert<T, long>(m), convert<T, ulong>(m), convert<T, half>(m);
     convert<T, float>(m), convert<T, bfloat>(m);
 }
 KERNEL void conversions(Memory m)
 {
-    convert_to<bool>(m), convert_to<char>(m), convert_to<uchar>(m), convert_to<short>(m), convert_to<ushort>(m);
+    convert_to<bool>(m), convert_to<char>(m), convert_to<uchar>(m), convert_to<short>(m),
+        convert_to<ushort>(m);
     convert_to<int>(m), convert_to<uint>(m), convert_to<long>(m), convert_to<ulong>(m), convert_to<half>(m);
     convert_to<float>(m), convert_to<bfloat>(m);
     bfloat a = get<bfloat>(m), b = get<bfloat>(m + 2);
@@ -199,53 +213,60 @@ KERNEL void packing(Memory m)
 {
     float4 f = get<float4>(m);
     half4 h = get<half4>(m);
-    put(m, pack_float_to_unorm4x8(f)), put(m, pack_float_to_snorm4x8(f)), put(m, pack_float_to_srgb_unorm4x8(f));
+    put(m, pack_float_to_unorm4x8(f)), put(m, pack_float_to_snorm4x8(f)),
+        put(m, pack_float_to_srgb_unorm4x8(f));
     put(m, pack_float_to_unorm2x16(get<float2>(m))), put(m, pack_float_to_snorm2x16(get<float2>(m)));
     put(m, pack_float_to_unorm10a2(f)), put(m, pack_float_to_unorm565(get<float3>(m)));
     put(m, pack_half_to_unorm4x8(h)), put(m, pack_half_to_snorm4x8(h)), put(m, pack_half_to_srgb_unorm4x8(h));
     put(m, pack_half_to_unorm2x16(get<half2>(m))), put(m, pack_half_to_snorm2x16(get<half2>(m)));
     put(m, pack_half_to_unorm10a2(h)), put(m, pack_half_to_unorm565(get<half3>(m)));
     uint u = get<uint>(m);
-    put(m, unpack_unorm4x8_to_float(u)), put(m, unpack_snorm4x8_to_float(u)), put(m, unpack_unorm4x8_srgb_to_float(u));
-    put(m, unpack_unorm2x16_to_float(u)), put(m, unpack_snorm2x16_to_float(u)), put(m, unpack_unorm10a2_to_float(u));
+    put(m, unpack_unorm4x8_to_float(u)), put(m, unpack_snorm4x8_to_float(u)),
+        put(m, unpack_unorm4x8_srgb_to_float(u));
+    put(m, unpack_unorm2x16_to_float(u)), put(m, unpack_snorm2x16_to_float(u)),
+        put(m, unpack_unorm10a2_to_float(u));
     put(m, unpack_unorm565_to_float(get<ushort>(m)));
-    put(m, unpack_unorm4x8_to_half(u)), put(m, unpack_snorm4x8_to_half(u)), put(m, unpack_unorm4x8_srgb_to_half(u));
-    put(m, unpack_unorm2x16_to_half(u)), put(m, unpack_snorm2x16_to_half(u)), put(m, unpack_unorm10a2_to_half(u));
+    put(m, unpack_unorm4x8_to_half(u)), put(m, unpack_snorm4x8_to_half(u)),
+        put(m, unpack_unorm4x8_srgb_to_half(u));
+    put(m, unpack_unorm2x16_to_half(u)), put(m, unpack_snorm2x16_to_half(u)),
+        put(m, unpack_unorm10a2_to_half(u));
     put(m, unpack_unorm565_to_half(get<ushort>(m)));
 }
 
 /* ---- Groups ---- */
-#define REDUCTIONS(X, P)                                                                                       \
-    X(P##_sum) X(P##_product) X(P##_min) X(P##_max) X(P##_prefix_inclusive_sum) X(P##_prefix_exclusive_sum)    \
-    X(P##_prefix_inclusive_product) X(P##_prefix_exclusive_product)
-#define MOVES(X, P)                                                                                            \
-    X(P##_broadcast) X(P##_shuffle) X(P##_shuffle_up) X(P##_shuffle_down) X(P##_shuffle_xor)                   \
-    X(P##_shuffle_rotate_up) X(P##_shuffle_rotate_down)
+#define REDUCTIONS(X, P)                                                                                     \
+    X(P##_sum)                                                                                               \
+    X(P##_product) X(P##_min) X(P##_max) X(P##_prefix_inclusive_sum) X(P##_prefix_exclusive_sum)             \
+        X(P##_prefix_inclusive_product) X(P##_prefix_exclusive_product)
+#define MOVES(X, P)                                                                                          \
+    X(P##_broadcast)                                                                                         \
+    X(P##_shuffle) X(P##_shuffle_up) X(P##_shuffle_down) X(P##_shuffle_xor) X(P##_shuffle_rotate_up)         \
+        X(P##_shuffle_rotate_down)
 #define MOVE(N) put(m, N(get<T>(m), get<ushort>(m)));
-#define FILL(N)                                                                                                \
-    put(m, N(get<T>(m), get<T>(m + 64), get<ushort>(m)));                                                      \
+#define FILL(N)                                                                                              \
+    put(m, N(get<T>(m), get<T>(m + 64), get<ushort>(m)));                                                    \
     put(m, N(get<T>(m), get<T>(m + 64), get<ushort>(m), ushort(8)));
 template <typename T> void reduce(Memory m) { REDUCTIONS(ONE_metal, simd) REDUCTIONS(ONE_metal, quad) }
 template <typename T> void reduce_bits(Memory m)
 {
     ONE(simd_and, T) ONE(simd_or, T) ONE(simd_xor, T) ONE(quad_and, T) ONE(quad_or, T) ONE(quad_xor, T)
 }
-template <typename T> void move(Memory m)
-{
-    MOVES(MOVE, simd) MOVES(MOVE, quad)
-    ONE(simd_broadcast_first, T) ONE(quad_broadcast_first, T)
-    FILL(simd_shuffle_and_fill_up) FILL(simd_shuffle_and_fill_down)
-    FILL(quad_shuffle_and_fill_up) FILL(quad_shuffle_and_fill_down)
-}
+template <typename T>
+void move(Memory m){MOVES(MOVE, simd) MOVES(MOVE, quad) ONE(simd_broadcast_first, T)
+                        ONE(quad_broadcast_first, T) FILL(simd_shuffle_and_fill_up)
+                            FILL(simd_shuffle_and_fill_down) FILL(quad_shuffle_and_fill_up)
+                                FILL(quad_shuffle_and_fill_down)}
 #define OF_REDUCE(T) reduce<T>(m);
 #define OF_BITS(T) reduce_bits<T>(m);
 #define OF_MOVE(T) move<T>(m);
-KERNEL void groups(Memory m) { INTEGERS(OF_REDUCE) FLOATS(OF_REDUCE) INTEGERS(OF_BITS) MOVED(OF_MOVE) }
-KERNEL void votes(Memory m)
+KERNEL void groups(Memory m){INTEGERS(OF_REDUCE) FLOATS(OF_REDUCE) INTEGERS(OF_BITS) MOVED(OF_MOVE)} KERNEL
+    void votes(Memory m)
 {
     bool b = get<bool>(m);
-    put(m, simd_all(b)), put(m, simd_any(b)), put(m, simd_is_first()), put(m, quad_all(b)), put(m, quad_any(b));
-    put(m, quad_is_first()), put(m, ulong(simd_ballot(b))), put(m, (simd_vote::vote_t)simd_active_threads_mask());
+    put(m, simd_all(b)), put(m, simd_any(b)), put(m, simd_is_first()), put(m, quad_all(b)),
+        put(m, quad_any(b));
+    put(m, quad_is_first()), put(m, ulong(simd_ballot(b))),
+        put(m, (simd_vote::vote_t)simd_active_threads_mask());
     put(m, ulong(quad_ballot(b))), put(m, quad_active_threads_mask().any()), put(m, simd_ballot(b).all());
 }
 
@@ -269,10 +290,14 @@ template <typename T> void tiles(Memory m, GROUP char *g, CONSTANT char *c)
     simdgroup_store(d, own);
     put(m, own[get<uint>(m)]);
 }
-KERNEL void all_tiles(Memory m, GROUP char *g, CONSTANT char *c) { tiles<half>(m, g, c), tiles<float>(m, g, c), tiles<bfloat>(m, g, c); }
+KERNEL void all_tiles(Memory m, GROUP char *g, CONSTANT char *c)
+{
+    tiles<half>(m, g, c), tiles<float>(m, g, c), tiles<bfloat>(m, g, c);
+}
 
 /* ---- Atomics: type x space x operation x order ---- */
-template <typename P, typename T> void access_atomic(Memory m, P p, memory_order load, memory_order store, memory_order both)
+template <typename P, typename T>
+void access_atomic(Memory m, P p, memory_order load, memory_order store, memory_order both)
 {
     T v = get<T>(m), e = get<T>(m + 8);
     atomic_store_explicit(p, v, store);
@@ -290,11 +315,11 @@ template <typename P, typename T> void access_atomic(Memory m, P p, memory_order
 }
 template <typename T> void atomics_of(Memory m, GROUP char *g)
 {
-#define ORDERS(P)                                                                                              \
-    access_atomic<decltype(P), T>(m, P, memory_order_relaxed, memory_order_relaxed, memory_order_relaxed);     \
-    access_atomic<decltype(P), T>(m, P, memory_order_acquire, memory_order_release, memory_order_acq_rel);     \
-    access_atomic<decltype(P), T>(m, P, memory_order_seq_cst, memory_order_seq_cst, memory_order_seq_cst);     \
-    access_atomic<decltype(P), T>(m, P, memory_order_acquire, memory_order_release, memory_order_acquire);     \
+#define ORDERS(P)                                                                                            \
+    access_atomic<decltype(P), T>(m, P, memory_order_relaxed, memory_order_relaxed, memory_order_relaxed);   \
+    access_atomic<decltype(P), T>(m, P, memory_order_acquire, memory_order_release, memory_order_acq_rel);   \
+    access_atomic<decltype(P), T>(m, P, memory_order_seq_cst, memory_order_seq_cst, memory_order_seq_cst);   \
+    access_atomic<decltype(P), T>(m, P, memory_order_acquire, memory_order_release, memory_order_acquire);   \
     access_atomic<decltype(P), T>(m, P, memory_order_acquire, memory_order_release, memory_order_release);
     ORDERS((DEVICE atomic<T> *)m)
     ORDERS((GROUP atomic<T> *)g)
@@ -304,8 +329,10 @@ KERNEL void atomics(Memory m, GROUP char *g)
 {
     atomics_of<int>(m, g), atomics_of<uint>(m, g), atomics_of<float>(m, g), atomics_of<bool>(m, g);
     atomics_of<long>(m, g), atomics_of<ulong>(m, g);
-    threadgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup), simdgroup_barrier(mem_flags::mem_none);
-    threadgroup_barrier(mem_flags::mem_device, thread_scope_device), simdgroup_barrier(mem_flags::mem_device, thread_scope_simdgroup);
+    threadgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup),
+        simdgroup_barrier(mem_flags::mem_none);
+    threadgroup_barrier(mem_flags::mem_device, thread_scope_device),
+        simdgroup_barrier(mem_flags::mem_device, thread_scope_simdgroup);
     atomic_thread_fence(mem_flags::mem_device, memory_order_seq_cst, thread_scope_device);
 }
 
@@ -317,7 +344,8 @@ KERNEL void others(Memory m)
     put(m, a), put(m, a.size());
     uniform<int> u = make_uniform(get<int>(m));
     put(m, int(u * u + make_uniform(2)));
-    put(m, as_type<float2>(get<ulong>(m))), put(m, as_type<bfloat>(get<ushort>(m))), put(m, as_type<uchar4>(get<float>(m)));
+    put(m, as_type<float2>(get<ulong>(m))), put(m, as_type<bfloat>(get<ushort>(m))),
+        put(m, as_type<uchar4>(get<float>(m)));
     os_log_default.log("%d %f %s %p", get<int>(m), get<half>(m), "text", (void *)m);
     os_log_default.log_error("%u %lu %f", get<uint>(m), get<ulong>(m), get<bfloat>(m));
     __tombac_assert_fail("condition", "file", 1);
@@ -326,10 +354,11 @@ KERNEL void others(Memory m)
     v.template swzl<0, 1, 2>() *= 2.0f;
     put(m, v);
 }
-#define PRIVATE1(X)                                                                                            \
-    X(acos) X(acosh) X(asin) X(asinh) X(atan) X(atanh) X(ceil) X(cos) X(cosh) X(cospi) X(exp) X(exp2) X(exp10) \
-    X(fabs) X(floor) X(fract) X(log) X(log2) X(log10) X(rint) X(round) X(rsqrt) X(sin) X(sinh) X(sinpi) X(sqrt) \
-    X(tan) X(tanh) X(tanpi) X(trunc)
+#define PRIVATE1(X)                                                                                          \
+    X(acos)                                                                                                  \
+    X(acosh) X(asin) X(asinh) X(atan) X(atanh) X(ceil) X(cos) X(cosh) X(cospi) X(exp) X(exp2) X(exp10)       \
+        X(fabs) X(floor) X(fract) X(log) X(log2) X(log10) X(rint) X(round) X(rsqrt) X(sin) X(sinh) X(sinpi)  \
+            X(sqrt) X(tan) X(tanh) X(tanpi) X(trunc)
 #define OF_PRIVATE1(N) put(m, __metal_##N(x, 0)), put(m, __metal_##N(x, 1)), put(m, __metal_##N(x, 2));
 KERNEL void private_functions(Memory m)
 {
@@ -342,7 +371,9 @@ KERNEL void private_functions(Memory m)
     put(m, __metal_fmin(x, x, 2)), put(m, __metal_fmax(x, x, 2)), put(m, __metal_fmin3(x, x, x, 2));
     put(m, __metal_fmax3(x, x, x, 2)), put(m, __metal_fmedian3(x, x, x, 2));
     put(m, __metal_simd_sum(x)), put(m, __metal_simd_shuffle_up(ushort(1), ushort(2)));
-    put(m, __metal_simd_xor(get<uint>(m))), put(m, __metal_simd_xor(x)), put(m, __metal_get_simdgroup_size(ushort()));
-    put(m, __metal_simd_shuffle_and_fill_down(get<uint>(m), 0u, ushort(1), __metal_get_simdgroup_size(ushort())));
+    put(m, __metal_simd_xor(get<uint>(m))), put(m, __metal_simd_xor(x)),
+        put(m, __metal_get_simdgroup_size(ushort()));
+    put(m, __metal_simd_shuffle_and_fill_down(get<uint>(m), 0u, ushort(1),
+                                              __metal_get_simdgroup_size(ushort())));
     put(m, __metal_get_thread_index_in_simdgroup(ushort())), put(m, __metal_simd_broadcast(x, ushort(3)));
 }

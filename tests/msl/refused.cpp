@@ -22,4 +22,7 @@ typedef __attribute__((opencl_global)) char *Memory;
     f = int4(1);      // expected-error {{no viable overloaded '='}} expected-note@*:* 0+ {{}}
     f = f + int4(1);  // expected-error {{invalid operands to binary expression}} expected-note@*:* 0+ {{}}
     f = exp(int4(1)); // expected-error@*:* 1+ {{}} expected-note@*:* 0+ {{}}
+    int local = 0;
+    addrspace_cast<Memory>(&local); // expected-error@metal_types:* {{addrspace_cast is not supported by Tombac}} expected-note 0+ {{}}
+    is_device_addrspace(&local); // expected-error@metal_types:* {{is_device_addrspace is not supported by Tombac}} expected-note 0+ {{}}
 }

@@ -1,6 +1,7 @@
-/* Runs the library's functions, compiled for this machine (values.cpp), on edge cases and seeded random arguments, and compares
- * with independent computations: integers in 128-bit arithmetic, floats through double or libm, halves through gcc's _Float16.
- * The operations that engines provide are stand-ins from libm; their accuracy is not the subject here. */
+/* Runs the library's functions, compiled for this machine (values.cpp), on edge cases and seeded random
+ * arguments, and compares with independent computations: integers in 128-bit arithmetic, floats through
+ * double or libm, halves through gcc's _Float16. The operations that engines provide are stand-ins from libm;
+ * their accuracy is not the subject here. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -56,25 +57,33 @@ static uint64_t next_random(void) /* xorshift64* */
     return state * 0x2545f4914f6cdd1du;
 }
 enum { COUNT = 4096 };
-static const float edges[] = {0.0f, -0.0f, 0.5f, -0.5f, 1.5f, -1.5f, 2.5f, -2.5f, 0.49999997f, -0.49999997f, 1.0f, -1.0f,
-    8388607.5f, -8388607.5f, 8388609.0f, 3.4e38f, -3.4e38f, 1e-45f, -1e-45f, 1e-39f, INFINITY, -INFINITY, NAN, 65504.0f,
-    65520.0f, 6e-8f, 0.99999994f, -1e-10f, 1024.5f, 2048.5f};
+static const float edges[] = {0.0f,       -0.0f,       0.5f,        -0.5f,        1.5f,     -1.5f,
+                              2.5f,       -2.5f,       0.49999997f, -0.49999997f, 1.0f,     -1.0f,
+                              8388607.5f, -8388607.5f, 8388609.0f,  3.4e38f,      -3.4e38f, 1e-45f,
+                              -1e-45f,    1e-39f,      INFINITY,    -INFINITY,    NAN,      65504.0f,
+                              65520.0f,   6e-8f,       0.99999994f, -1e-10f,      1024.5f,  2048.5f};
 enum { EDGES = sizeof edges / sizeof *edges };
 /* Edges, then random bit patterns, then random numbers of moderate size. */
 static void fill_floats(float *x, int shift)
 {
     for (int i = 0; i < COUNT; i++) {
         uint32_t bits = (uint32_t)next_random();
-        if (i < EDGES * EDGES) x[i] = edges[shift ? i / EDGES : i % EDGES];
-        else if (i % 2) memcpy(&x[i], &bits, 4);
-        else x[i] = (float)(int32_t)bits / 1048576.0f;
+        if (i < EDGES * EDGES)
+            x[i] = edges[shift ? i / EDGES : i % EDGES];
+        else if (i % 2)
+            memcpy(&x[i], &bits, 4);
+        else
+            x[i] = (float)(int32_t)bits / 1048576.0f;
     }
 }
 static bool same_float(float a, float b) { return (isnan(a) && isnan(b)) || memcmp(&a, &b, 4) == 0; }
 static bool same_half(half a, half b) { return (a != a && b != b) || memcmp(&a, &b, 2) == 0; }
 
 /* ---- Floating point ---- */
-static double expect_round(double x) { return copysign(fabs(x) >= 4503599627370496.0 ? fabs(x) : floor(fabs(x) + 0.5), x); }
+static double expect_round(double x)
+{
+    return copysign(fabs(x) >= 4503599627370496.0 ? fabs(x) : floor(fabs(x) + 0.5), x);
+}
 static double expect_rint(double x)
 {
     double below = floor(x), rest = x - below;
@@ -84,17 +93,20 @@ static double expect_rint(double x)
 }
 static double expect_sign(double x) { return isnan(x) ? 0.0 : x > 0 ? 1.0 : x < 0 ? -1.0 : x; }
 
-#define DECLARE1(NAME)                                                                                         \
-    void f_##NAME(const float *x, float *y, int n);                                                            \
+#define DECLARE1(NAME)                                                                                       \
+    void f_##NAME(const float *x, float *y, int n);                                                          \
     void h_##NAME(const half *x, half *y, int n);
-#define DECLARE2(NAME)                                                                                         \
-    void f_##NAME(const float *x, const float *y, float *z, int n);                                            \
+#define DECLARE2(NAME)                                                                                       \
+    void f_##NAME(const float *x, const float *y, float *z, int n);                                          \
     void h_##NAME(const half *x, const half *y, half *z, int n);
-DECLARE1(floor) DECLARE1(ceil) DECLARE1(trunc) DECLARE1(round) DECLARE1(rint) DECLARE1(fract) DECLARE1(sqrt)
-DECLARE1(fabs) DECLARE1(sign) DECLARE1(exp) DECLARE1(sin) DECLARE1(log2)
-DECLARE2(fmin) DECLARE2(fmax) DECLARE2(copysign) DECLARE2(nextafter) DECLARE2(fdim) DECLARE2(fmod) DECLARE2(pow)
+DECLARE1(floor)
+DECLARE1(ceil)
+DECLARE1(trunc) DECLARE1(round) DECLARE1(rint) DECLARE1(fract) DECLARE1(sqrt) DECLARE1(fabs) DECLARE1(sign)
+    DECLARE1(exp) DECLARE1(sin) DECLARE1(log2) DECLARE2(fmin) DECLARE2(fmax) DECLARE2(copysign)
+        DECLARE2(nextafter) DECLARE2(fdim) DECLARE2(fmod) DECLARE2(pow)
 
-static float x[COUNT], y[COUNT], z[COUNT];
+            static float x[COUNT],
+    y[COUNT], z[COUNT];
 static half hx[COUNT], hy[COUNT], hz[COUNT];
 static void fill(void)
 {
@@ -102,19 +114,22 @@ static void fill(void)
     fill_floats(y, 1);
     for (int i = 0; i < COUNT; i++) {
         uint16_t bits[2] = {(uint16_t)next_random(), (uint16_t)next_random()};
-        if (i < EDGES * EDGES) hx[i] = (half)x[i], hy[i] = (half)y[i];
-        else memcpy(&hx[i], &bits[0], 2), memcpy(&hy[i], &bits[1], 2);
+        if (i < EDGES * EDGES)
+            hx[i] = (half)x[i], hy[i] = (half)y[i];
+        else
+            memcpy(&hx[i], &bits[0], 2), memcpy(&hy[i], &bits[1], 2);
     }
 }
-static void check1(const char *name, void (*f)(const float *, float *, int), void (*h)(const half *, half *, int),
-    double (*expect)(double))
+static void check1(const char *name, void (*f)(const float *, float *, int),
+                   void (*h)(const half *, half *, int), double (*expect)(double))
 {
     fill();
     f(x, z, COUNT);
     h(hx, hz, COUNT);
     for (int i = 0; i < COUNT; i++) {
         if (!same_float(z[i], (float)expect((double)x[i]))) fail_msg("%s(%a) = %a", name, x[i], z[i]);
-        if (!same_half(hz[i], (half)expect((double)hx[i]))) fail_msg("half %s(%a) = %a", name, (double)hx[i], (double)hz[i]);
+        if (!same_half(hz[i], (half)expect((double)hx[i])))
+            fail_msg("half %s(%a) = %a", name, (double)hx[i], (double)hz[i]);
     }
 }
 static void test_rounding(void **unused)
@@ -146,16 +161,16 @@ static void test_fract(void **unused)
 static void test_two_arguments(void **unused)
 {
     fill();
-#define BOTH(NAME, EXPECT, ZERO_FREE)                                                                          \
-    f_##NAME(x, y, z, COUNT);                                                                                  \
-    h_##NAME(hx, hy, hz, COUNT);                                                                               \
-    for (int i = 0; i < COUNT; i++) {                                                                          \
-        double a = (double)x[i], b = (double)y[i], e = EXPECT;                                                 \
-        if (!same_float(z[i], (float)e) && !(ZERO_FREE && z[i] == 0 && e == 0))                                \
-            fail_msg(#NAME "(%a, %a) = %a", a, b, z[i]);                                                       \
-        a = (double)hx[i], b = (double)hy[i], e = EXPECT;                                                      \
-        if (!same_half(hz[i], (half)e) && !(ZERO_FREE && hz[i] == 0 && e == 0))                                \
-            fail_msg("half " #NAME "(%a, %a) = %a", a, b, (double)hz[i]);                                      \
+#define BOTH(NAME, EXPECT, ZERO_FREE)                                                                        \
+    f_##NAME(x, y, z, COUNT);                                                                                \
+    h_##NAME(hx, hy, hz, COUNT);                                                                             \
+    for (int i = 0; i < COUNT; i++) {                                                                        \
+        double a = (double)x[i], b = (double)y[i], e = EXPECT;                                               \
+        if (!same_float(z[i], (float)e) && !(ZERO_FREE && z[i] == 0 && e == 0))                              \
+            fail_msg(#NAME "(%a, %a) = %a", a, b, z[i]);                                                     \
+        a = (double)hx[i], b = (double)hy[i], e = EXPECT;                                                    \
+        if (!same_half(hz[i], (half)e) && !(ZERO_FREE && hz[i] == 0 && e == 0))                              \
+            fail_msg("half " #NAME "(%a, %a) = %a", a, b, (double)hz[i]);                                    \
     }
     BOTH(fmin, isnan(a) ? b : isnan(b) ? a : a < b ? a : b, true)
     BOTH(fmax, isnan(a) ? b : isnan(b) ? a : a > b ? a : b, true)
@@ -178,11 +193,15 @@ static void test_nextafter(void **unused)
     for (int i = 0; i < COUNT; i++) {
         if (!same_float(z[i], nextafterf(x[i], y[i]))) fail_msg("nextafter(%a, %a) = %a", x[i], y[i], z[i]);
         half a = hx[i], b = hy[i];
-        if (a != a || b != b) assert_true(hz[i] != hz[i]);
-        else assert_int_equal(order_of(hz[i]), order_of(a) + (order_of(b) > order_of(a)) - (order_of(b) < order_of(a)));
+        if (a != a || b != b)
+            assert_true(hz[i] != hz[i]);
+        else
+            assert_int_equal(order_of(hz[i]),
+                             order_of(a) + (order_of(b) > order_of(a)) - (order_of(b) < order_of(a)));
     }
 }
-/* One rounding: in long double the sum is exact or so far from the halves' midpoints that it does not matter. */
+/* One rounding: in long double the sum is exact or so far from the halves' midpoints that it does not matter.
+ */
 void h_fma(const half *a, const half *b, const half *c, half *r, int n);
 void f_fma(const float *a, const float *b, const float *c, float *r, int n);
 static void test_fma(void **unused)
@@ -193,7 +212,8 @@ static void test_fma(void **unused)
     f_fma(x, y, x, fr, COUNT);
     for (int i = 0; i < COUNT; i++) assert_true(same_float(fr[i], fmaf(x[i], y[i], x[i])));
     for (int round = 0; round < 500; round++) {
-        for (int i = 0; i < COUNT; i++) { /* near each other, so that all digits matter; midpoints are frequent */
+        for (int i = 0; i < COUNT;
+             i++) { /* near each other, so that all digits matter; midpoints are frequent */
             uint16_t bits[3] = {(uint16_t)next_random(), (uint16_t)next_random(), (uint16_t)next_random()};
             if (round % 2) bits[0] = 0x3000 | (bits[0] & 0x8fff), bits[1] = 0x3000 | (bits[1] & 0x8fff);
             if (round % 4 == 1) bits[2] = (bits[2] & 0x83ff) | (uint16_t)(i % 8 << 10);
@@ -229,7 +249,8 @@ static void test_vector_forms(void **unused)
     for (int i = 0; i < 4; i++) {
         int e;
         float m = frexpf(in[i], &e);
-        const float expected[6] = {expf(in[i]), powf(in[i], 2), sinf(in[i]), cosf(in[i]), m, ldexpf(in[i], e)};
+        const float expected[6] = {expf(in[i]), powf(in[i], 2),  sinf(in[i]), cosf(in[i]),
+                                   m,           ldexpf(in[i], e)};
         for (int k = 0; k < 6; k++) assert_true(same_float(out[4 * k + i], expected[k]));
     }
 }
@@ -245,7 +266,10 @@ static wide wrap(const integer_type *t, wide v)
     unsigned __int128 mask = ((unsigned __int128)1 << t->bits) - 1, u = (unsigned __int128)v & mask;
     return t->is_signed && (u >> (t->bits - 1)) ? (wide)u - ((wide)1 << t->bits) : (wide)u;
 }
-static wide saturate(const integer_type *t, wide v) { return v < t->low ? t->low : v > t->high ? t->high : v; }
+static wide saturate(const integer_type *t, wide v)
+{
+    return v < t->low ? t->low : v > t->high ? t->high : v;
+}
 static wide floor_half(wide v) { return v >= 0 ? v / 2 : -((-v + 1) / 2); }
 static int bit_of(wide v, int i) { return (int)((unsigned __int128)v >> i & 1); }
 enum { RESULTS = 18 };
@@ -253,9 +277,12 @@ static void expect_integers(const integer_type *t, wide a, wide b, wide c, uint3
 {
     wide product_high = 0, reversed = 0, extracted = 0, inserted = a;
     int ones = 0, leading = t->bits, trailing = t->bits;
-    if (t->bits < 64) product_high = (a * b) >> t->bits; /* gcc shifts arithmetically */
-    else if (t->is_signed) product_high = (a * b) >> 64;
-    else product_high = (wide)(((unsigned __int128)a * (unsigned __int128)b) >> 64);
+    if (t->bits < 64)
+        product_high = (a * b) >> t->bits; /* gcc shifts arithmetically */
+    else if (t->is_signed)
+        product_high = (a * b) >> 64;
+    else
+        product_high = (wide)(((unsigned __int128)a * (unsigned __int128)b) >> 64);
     for (int i = 0; i < t->bits; i++) {
         if (bit_of(a, i)) ones++, leading = t->bits - 1 - i, reversed |= (wide)1 << (t->bits - 1 - i);
         if (bit_of(a, i) && trailing == t->bits) trailing = i;
@@ -271,10 +298,28 @@ static void expect_integers(const integer_type *t, wide a, wide b, wide c, uint3
     wide small = b < c ? b : c, large = b < c ? c : b;
     /* a * b + c does not fit 128 bits for one unsigned case alone, which then saturates anyway */
     bool huge = !t->is_signed && t->bits == 64 && product_high != 0;
-    const wide expected[RESULTS] = {saturate(t, a + b), saturate(t, a - b), floor_half(a + b), floor_half(a + b + 1), product_high,
-        product_high + c, huge ? t->high : saturate(t, a * b + c), a < b ? b - a : a - b,
-        (wide)(turn ? ua << turn | ua >> (t->bits - turn) : ua), ones, leading, trailing, reversed, a < 0 ? -a : a, extracted, inserted,
-        a < small ? small : a > large ? large : a, a < small ? small : a > large ? large : a};
+    const wide expected[RESULTS] = {saturate(t, a + b),
+                                    saturate(t, a - b),
+                                    floor_half(a + b),
+                                    floor_half(a + b + 1),
+                                    product_high,
+                                    product_high + c,
+                                    huge ? t->high : saturate(t, a * b + c),
+                                    a < b ? b - a : a - b,
+                                    (wide)(turn ? ua << turn | ua >> (t->bits - turn) : ua),
+                                    ones,
+                                    leading,
+                                    trailing,
+                                    reversed,
+                                    a < 0 ? -a : a,
+                                    extracted,
+                                    inserted,
+                                    a < small   ? small
+                                    : a > large ? large
+                                                : a,
+                                    a < small   ? small
+                                    : a > large ? large
+                                                : a};
     for (int i = 0; i < RESULTS; i++) r[i] = wrap(t, expected[i]);
 }
 static wide random_integer(const integer_type *t)
@@ -287,23 +332,24 @@ static wide random_integer(const integer_type *t)
     if (kind == 2) return wrap(t, (wide)(int64_t)next_random() >> (t->bits < 64 ? 0 : 32));
     return wrap(t, (wide)next_random());
 }
-#define TEST_INTEGER(NAME, T, SIGNED)                                                                          \
-    void integer_##NAME(const T *unused, T a, T b, T c, uint32_t o, uint32_t n, T *r);                         \
-    static void test_##NAME(void **unused)                                                                     \
-    {                                                                                                          \
-        integer_type t = {8 * sizeof(T), SIGNED, SIGNED ? -((wide)1 << (8 * sizeof(T) - 1)) : 0, 0};           \
-        t.high = SIGNED ? -t.low - 1 : ((wide)1 << t.bits) - 1;                                                \
-        for (int i = 0; i < 20000; i++) {                                                                      \
-            wide a = random_integer(&t), b = random_integer(&t), c = random_integer(&t), e[RESULTS];           \
-            uint32_t o = (uint32_t)(next_random() % 70), n = (uint32_t)(next_random() % 70);                   \
-            T r[RESULTS];                                                                                      \
-            integer_##NAME(NULL, (T)a, (T)b, (T)c, o, n, r);                                                   \
-            expect_integers(&t, a, b, c, o, n, e);                                                             \
-            for (int k = 0; k < RESULTS; k++)                                                                  \
-                if (r[k] != (T)e[k])                                                                           \
-                    fail_msg(#NAME " result %d of (%lld, %lld, %lld, %u, %u) is %lld, not %lld", k, (long long)a, \
-                        (long long)b, (long long)c, o, n, (long long)r[k], (long long)e[k]);                   \
-        }                                                                                                      \
+#define TEST_INTEGER(NAME, T, SIGNED)                                                                        \
+    void integer_##NAME(const T *unused, T a, T b, T c, uint32_t o, uint32_t n, T *r);                       \
+    static void test_##NAME(void **unused)                                                                   \
+    {                                                                                                        \
+        integer_type t = {8 * sizeof(T), SIGNED, SIGNED ? -((wide)1 << (8 * sizeof(T) - 1)) : 0, 0};         \
+        t.high = SIGNED ? -t.low - 1 : ((wide)1 << t.bits) - 1;                                              \
+        for (int i = 0; i < 20000; i++) {                                                                    \
+            wide a = random_integer(&t), b = random_integer(&t), c = random_integer(&t), e[RESULTS];         \
+            uint32_t o = (uint32_t)(next_random() % 70), n = (uint32_t)(next_random() % 70);                 \
+            T r[RESULTS];                                                                                    \
+            integer_##NAME(NULL, (T)a, (T)b, (T)c, o, n, r);                                                 \
+            expect_integers(&t, a, b, c, o, n, e);                                                           \
+            for (int k = 0; k < RESULTS; k++)                                                                \
+                if (r[k] != (T)e[k])                                                                         \
+                    fail_msg(#NAME " result %d of (%lld, %lld, %lld, %u, %u) is %lld, not %lld", k,          \
+                             (long long)a, (long long)b, (long long)c, o, n, (long long)r[k],                \
+                             (long long)e[k]);                                                               \
+        }                                                                                                    \
     }
 TEST_INTEGER(char, int8_t, true)
 TEST_INTEGER(uchar, uint8_t, false)
@@ -330,11 +376,14 @@ static uint16_t nearest_bfloat(double v)
     uint16_t low = 0, high = 0x7f80; /* binary search for the last one not above m */
     while (high - low > 1) {
         uint16_t middle = (uint16_t)((low + high) / 2);
-        if ((double)widen(middle) <= m) low = middle;
-        else high = middle;
+        if ((double)widen(middle) <= m)
+            low = middle;
+        else
+            high = middle;
     }
     if (isinf(m)) return sign | 0x7f80;
-    double next = high == 0x7f80 ? 0x1p128 : (double)widen(high), down = m - (double)widen(low), up = next - m;
+    double next = high == 0x7f80 ? 0x1p128 : (double)widen(high), down = m - (double)widen(low),
+           up = next - m;
     return sign | (down < up ? low : up < down ? high : low & 1 ? high : low);
 }
 static bool same_bfloat(uint16_t a, uint16_t b) { return a == b || (isnan(widen(a)) && isnan(widen(b))); }
@@ -377,7 +426,8 @@ void pack_one(const float *in, uint32_t *out);
 void unpack_one(uint32_t in, float *out);
 static void test_pack(void **unused)
 {
-    static const float special[] = {0, 1, -1, 2, -2, NAN, INFINITY, -INFINITY, 0.5f, -0.5f, 0.00196f, 1e-30f, 0.0031307f, 0.0031308f};
+    static const float special[] = {0,         1,    -1,    2,        -2,     NAN,        INFINITY,
+                                    -INFINITY, 0.5f, -0.5f, 0.00196f, 1e-30f, 0.0031307f, 0.0031308f};
     for (int i = 0; i < 20000; i++) {
         float v[4];
         uint32_t r[7];
@@ -386,13 +436,18 @@ static void test_pack(void **unused)
             v[k] = q % 3 == 0 ? special[q / 3 % 14] : (float)(int32_t)q / 1.8e9f;
         }
         pack_one(v, r);
-        assert_int_equal(r[0], unorm(v[0], 255) | unorm(v[1], 255) << 8 | unorm(v[2], 255) << 16 | unorm(v[3], 255) << 24);
-        assert_int_equal(r[1], snorm(v[0], 127, 255) | snorm(v[1], 127, 255) << 8 | snorm(v[2], 127, 255) << 16 | snorm(v[3], 127, 255) << 24);
+        assert_int_equal(r[0], unorm(v[0], 255) | unorm(v[1], 255) << 8 | unorm(v[2], 255) << 16 |
+                                   unorm(v[3], 255) << 24);
+        assert_int_equal(r[1], snorm(v[0], 127, 255) | snorm(v[1], 127, 255) << 8 |
+                                   snorm(v[2], 127, 255) << 16 | snorm(v[3], 127, 255) << 24);
         assert_int_equal(r[2], unorm(v[0], 65535) | unorm(v[1], 65535) << 16);
         assert_int_equal(r[3], snorm(v[0], 32767, 65535) | snorm(v[1], 32767, 65535) << 16);
-        assert_int_equal(r[4], unorm(v[0], 1023) | unorm(v[1], 1023) << 10 | unorm(v[2], 1023) << 20 | unorm(v[3], 3) << 30);
+        assert_int_equal(r[4], unorm(v[0], 1023) | unorm(v[1], 1023) << 10 | unorm(v[2], 1023) << 20 |
+                                   unorm(v[3], 3) << 30);
         assert_int_equal(r[5], unorm(v[0], 31) << 11 | unorm(v[1], 63) << 5 | unorm(v[2], 31));
-        for (int k = 0; k < 3; k++) assert_true(abs((int)(r[6] >> 8 * k & 255) - (int)srgb(v[k])) <= (fabs((double)v[k]) < 1 ? 1 : 0));
+        for (int k = 0; k < 3; k++)
+            assert_true(abs((int)(r[6] >> 8 * k & 255) - (int)srgb(v[k])) <=
+                        (fabs((double)v[k]) < 1 ? 1 : 0));
         assert_int_equal(r[6] >> 24, unorm(v[3], 255));
     }
 }
@@ -416,7 +471,8 @@ static void test_unpack(void **unused)
             assert_true(r[16 + k] == over(u >> 16 * k & 65535, 65535));
             assert_true(r[18 + k] == least(over((int16_t)(u >> 16 * k), 32767)));
         }
-        assert_true(r[20] == over(u >> 11 & 31, 31) && r[21] == over(u >> 5 & 63, 63) && r[22] == over(u & 31, 31));
+        assert_true(r[20] == over(u >> 11 & 31, 31) && r[21] == over(u >> 5 & 63, 63) &&
+                    r[22] == over(u & 31, 31));
     }
 }
 
@@ -438,7 +494,8 @@ static void test_atomics(void **unused)
     atomics_float(&f, fr);
     assert_true(fr[0] == 2.0f && fr[1] == 3.5f && fr[2] == 3.25f && fr[3] == 1.0f && fr[4] == 7.0f);
 }
-void matrix_lane(const float *source, float *destination, uint64_t stride, uint64_t ox, uint64_t oy, int transpose);
+void matrix_lane(const float *source, float *destination, uint64_t stride, uint64_t ox, uint64_t oy,
+                 int transpose);
 static void test_matrix_lanes(void **unused)
 {
     enum { STRIDE = 20, SIZE = 400, OX = 3, OY = 5 };
@@ -449,7 +506,8 @@ static void test_matrix_lanes(void **unused)
         for (lane = 0; lane < 32; lane++) {
             matrix_lane(source, destination, STRIDE, OX, OY, transpose);
             unsigned row = ((lane / 4) & 4) + (lane / 2) % 4, column = ((lane / 4) & 2) * 2 + (lane % 2) * 2;
-            assert_true(destination[0] == (row == column ? 3.0f : 0.0f) && destination[1] == (row == column + 1 ? 3.0f : 0.0f));
+            assert_true(destination[0] == (row == column ? 3.0f : 0.0f) &&
+                        destination[1] == (row == column + 1 ? 3.0f : 0.0f));
             for (unsigned k = 0; k < 2; k++) { /* this lane's own elements have arrived */
                 unsigned r = transpose ? column + k : row, c = transpose ? row : column + k;
                 unsigned at = (OY + r) * STRIDE + OX + c;
@@ -470,8 +528,10 @@ static void test_geometry(void **unused)
     geometric(in, out);
     double a[3], n[3], d = 0, t = 0, eta = 0.75;
     for (int i = 0; i < 3; i++) a[i] = (double)in[i], n[i] = (double)in[3 + i] / 3.0;
-    for (int i = 0; i < 3; i++) d += n[i] * a[i], t += (a[i] - (double)in[3 + i]) * (a[i] - (double)in[3 + i]);
-    double k = 1 - eta * eta * (1 - d * d), expected[13] = {sqrt(0.25 + 0.5625 + 0.0625), sqrt(t), n[0], n[1], n[2]};
+    for (int i = 0; i < 3; i++)
+        d += n[i] * a[i], t += (a[i] - (double)in[3 + i]) * (a[i] - (double)in[3 + i]);
+    double k = 1 - eta * eta * (1 - d * d),
+           expected[13] = {sqrt(0.25 + 0.5625 + 0.0625), sqrt(t), n[0], n[1], n[2]};
     for (int i = 0; i < 3; i++) {
         expected[5 + i] = eta * a[i] - (eta * d + sqrt(k)) * n[i];
         expected[8 + i] = a[i] - 2 * d * n[i];
@@ -484,11 +544,16 @@ static void test_geometry(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rounding), cmocka_unit_test(test_fract), cmocka_unit_test(test_two_arguments),
-        cmocka_unit_test(test_nextafter), cmocka_unit_test(test_fma), cmocka_unit_test(test_half_through_float), cmocka_unit_test(test_vector_forms),
-        cmocka_unit_test(test_char), cmocka_unit_test(test_uchar), cmocka_unit_test(test_short), cmocka_unit_test(test_ushort),
-        cmocka_unit_test(test_int), cmocka_unit_test(test_uint), cmocka_unit_test(test_long), cmocka_unit_test(test_ulong),
-        cmocka_unit_test(test_bfloat), cmocka_unit_test(test_pack), cmocka_unit_test(test_unpack), cmocka_unit_test(test_atomics),
-        cmocka_unit_test(test_matrix_lanes), cmocka_unit_test(test_geometry)};
+        cmocka_unit_test(test_rounding),      cmocka_unit_test(test_fract),
+        cmocka_unit_test(test_two_arguments), cmocka_unit_test(test_nextafter),
+        cmocka_unit_test(test_fma),           cmocka_unit_test(test_half_through_float),
+        cmocka_unit_test(test_vector_forms),  cmocka_unit_test(test_char),
+        cmocka_unit_test(test_uchar),         cmocka_unit_test(test_short),
+        cmocka_unit_test(test_ushort),        cmocka_unit_test(test_int),
+        cmocka_unit_test(test_uint),          cmocka_unit_test(test_long),
+        cmocka_unit_test(test_ulong),         cmocka_unit_test(test_bfloat),
+        cmocka_unit_test(test_pack),          cmocka_unit_test(test_unpack),
+        cmocka_unit_test(test_atomics),       cmocka_unit_test(test_matrix_lanes),
+        cmocka_unit_test(test_geometry)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,7 +72,7 @@ static tombac_status run(attempt *a, tombac_error **error)
     if (umbrella.bad) return tb_fail_memory(error);
     push(&line, unit->paths.clang);
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) push(&line, fixed[i]);
-    push_math(&line, unit->options.math);
+    push_math(&line, a->r->safe_base ? TOMBAC_MATH_SAFE : unit->options.math);
     push_warnings(&line, unit->options.warnings);
     push(&line, "-internal-isystem");
     push(&line, unit->paths.msl);
