@@ -18,6 +18,9 @@
  *   - Sizes and offsets are bytes in size_t unless a name says otherwise.
  *   - Threads: every call may be made from any thread. One launch object must not be changed by two threads at once;
  *     all other objects may be shared.
+ *   - Environment: TOMBAC_CC (path of tombac-cc), TOMBAC_CC_TIME and TOMBAC_CC_MEMORY (limits of one compilation in seconds,
+ *     60, and bytes of address space, 8 GiB; 0: none), TOMBAC_CACHE and TOMBAC_CACHE_SIZE (the compile cache's folder and
+ *     limit in bytes, 1G; 0: off), TOMBAC_TIME_LIMIT (seconds that a launch may take; read by tombac_device_open).
  */
 #ifndef TOMBAC_TOMBAC_H
 #define TOMBAC_TOMBAC_H
@@ -137,6 +140,19 @@ typedef struct tombac_constant {
     size_t size;
 } tombac_constant;
 
+/* What a source declares as a function constant. */
+typedef struct tombac_constant_info {
+    const char *name;
+    uint32_t index;
+    tombac_type type;         /* scalar type */
+    uint32_t vector_length;   /* 1 for scalars */
+    const char *type_name;    /* as written in Metal: "bool", "float4" */
+} tombac_constant_info;
+/* The function constants of the whole source, in source order; `index` counts them, it is not the constant's index. */
+TOMBAC_API size_t tombac_library_constant_count(const tombac_library *library);
+TOMBAC_API tombac_status tombac_library_get_constant(
+    const tombac_library *library, size_t index, tombac_constant_info *constant, tombac_error **error);
+
 /* Compiles one kernel (or takes it from the cache). */
 TOMBAC_API tombac_status tombac_kernel_create(tombac_library *library, const char *name, const tombac_constant *constants,
     size_t constant_count, tombac_kernel **kernel, tombac_error **error);
@@ -220,7 +236,8 @@ TOMBAC_API const char *tombac_launch_log(const tombac_launch *launch);
 
 /* ---- The compile cache ----------------------------------------------------------------------------------------- */
 
-/* The folder in use: $TOMBAC_CACHE, else $XDG_CACHE_HOME/tombac, else ~/.cache/tombac. Never NULL; "" where none. */
+/* The folder in use: $TOMBAC_CACHE, else $XDG_CACHE_HOME/tombac, else ~/.cache/tombac. Never NULL; "" where none. The text is
+ * the calling thread's until its next call. */
 TOMBAC_API const char *tombac_cache_folder(void);
 TOMBAC_API const char *tombac_version(void);
 

@@ -39,6 +39,9 @@ typedef struct tb_check_thread {
     uint32_t lane;        /* thread_index_in_simdgroup */
     uint32_t simdgroup;   /* simdgroup_index_in_threadgroup */
     void *threadgroup_memory; /* base of the kernel's own (static) threadgroup variables */
+    uint64_t range_begin, range_size; /* the block that the last device access was found in (check.h) */
+    uint64_t memory_begin, memory_size; /* all of the threadgroup's memory */
+    uint32_t countdown;       /* loop iterations until the next tombac_check_tick */
 } tb_check_thread;
 
 #define TB_CHECK_ENTRY "tombac_check_thread"
@@ -54,6 +57,8 @@ typedef struct tb_cpu_group {
 } tb_cpu_group;
 
 #define TB_CPU_ENTRY "tombac_cpu_threadgroup"
+/* Called by kernel code where threads of a threadgroup wait at different barriers; ends the launch with an error. */
+#define TB_CPU_DIVERGENT_BARRIER "tombac_cpu_divergent_barrier"
 /* Runs one whole threadgroup. */
 typedef void tb_cpu_entry(const tb_dispatch *dispatch, void *const *arguments, tb_cpu_group *group);
 

@@ -1,9 +1,9 @@
 /* The .tombac file: one compiled kernel (later: several), its reflection and its code.
  *
- * Layout, little endian: a header (magic "TOMBAC\r\n", format version, section count, file size), a table of sections (kind,
- * offset, size, XXH3-64 of the content), then the sections, each aligned to 64 bytes, zero-padded. Equal input gives equal
- * bytes. A reader checks everything before it trusts anything: a truncated, changed, foreign or newer file is a
- * TOMBAC_ERROR_ARTIFACT that says which. */
+ * Layout, little endian: a header (magic "TOMBAC\r\n", format version, section count, file size, XXH3-64 of
+ * the table), a table of sections (kind, offset, size, XXH3-64 of the content), then the sections, each
+ * aligned to 64 bytes, zero-padded. Equal input gives equal bytes. A reader checks everything before it
+ * trusts anything: a truncated, changed, foreign or newer file is a TOMBAC_ERROR_ARTIFACT that says which. */
 #ifndef TB_ARTIFACT_ARTIFACT_H
 #define TB_ARTIFACT_ARTIFACT_H
 
@@ -34,7 +34,8 @@ typedef struct tb_artifact {
 
 /* Appends the file's bytes to `out`. */
 tombac_status tb_artifact_build(const tb_section *sections, size_t count, tb_text *out, tombac_error **error);
-/* Validates `size` bytes and fills the table; the bytes must outlive it. `name` stands for the file in messages. */
+/* Validates `size` bytes and fills the table; the bytes must outlive it. `name` stands for the file in
+ * messages. */
 tombac_status tb_artifact_parse(
     const char *name, const void *bytes, size_t size, tb_artifact *artifact, tombac_error **error);
 /* The first section of that kind, or NULL. */

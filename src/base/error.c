@@ -11,9 +11,10 @@ struct tombac_error {
     tombac_status status;
     char *message, *kernel, *file;
     unsigned line, column;
+    bool fixed; /* a constant, never written nor freed; by a mark, as program and library each have their own */
 };
 
-static const struct tombac_error no_memory = {.status = TOMBAC_ERROR_MEMORY, .message = "out of memory"};
+static const struct tombac_error no_memory = {.status = TOMBAC_ERROR_MEMORY, .message = "out of memory", .fixed = true};
 
 static tombac_status make(tombac_error **error, tombac_status status, tb_text *message)
 {
@@ -29,7 +30,7 @@ static tombac_status make(tombac_error **error, tombac_status status, tb_text *m
     if (!made || !made->message) {
         free(made);
         tb_text_free(message);
-        made = (tombac_error *)&no_memory; /* never written: every writer tests for it */
+        made = (tombac_error *)&no_memory; /* marked, so never written */
     }
     *error = made;
     return status;
@@ -73,12 +74,12 @@ static void replace(char **slot, const char *value)
 
 void tb_error_set_kernel(tombac_error **error, const char *kernel)
 {
-    if (error && *error && *error != &no_memory) replace(&(*error)->kernel, kernel);
+    if (error && *error && !(*error)->fixed) replace(&(*error)->kernel, kernel);
 }
 
 void tb_error_set_location(tombac_error **error, const char *file, unsigned line, unsigned column)
 {
-    if (!error || !*error || *error == &no_memory) return;
+    if (!error || !*error || (*error)->fixed) return;
     replace(&(*error)->file, file);
     (*error)->line = line;
     (*error)->column = column;
@@ -118,7 +119,7 @@ unsigned tombac_error_column(const tombac_error *error) { return error ? error->
 
 void tombac_error_release(tombac_error *error)
 {
-    if (!error || error == &no_memory) return;
+    if (!error || error->fixed) return;
     free(error->message);
     free(error->kernel);
     free(error->file);

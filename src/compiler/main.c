@@ -16,9 +16,14 @@ static const struct {
 } verbs[] = {
     {"list", cc_list},
     {"check", cc_check},
+    {"compile", cc_compile},
+    {"reflect", cc_reflect},
 }, emissions[] = {
     /* emit --what NAME */
     {"source", cc_emit_source},
+    {"ir", cc_emit_ir},
+    {"reflection", cc_emit_reflection},
+    {"asm", cc_emit_assembly},
 };
 
 static const char usage[] =

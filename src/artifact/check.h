@@ -1,0 +1,86 @@
+/* What code of the "check" engine and its driver agree on, beside the entry in abi.h: the operations, the record that stands
+ * at every place where threads wait for each other, and the functions that the code calls.
+ *
+ * A convergence point (site) is a place in the kernel's code with a number. Threads of a SIMD-group that wait at the site
+ * with the lowest number are released together: they are the active lanes of its operation. Operands and results travel as
+ * 64-bit patterns, zero-extended; floats as their bits. */
+#ifndef TB_ARTIFACT_CHECK_H
+#define TB_ARTIFACT_CHECK_H
+
+#include "artifact/abi.h"
+
+/* Collective operations that exist for SIMD-groups and quad-groups: __tombac_simd_NAME and __tombac_quad_NAME. */
+#define TB_CHECK_COLLECTIVES(X)                                                                                            \
+    X(sum) X(product) X(min) X(max) X(and) X(or) X(xor)                                                                    \
+    X(prefix_inclusive_sum) X(prefix_exclusive_sum) X(prefix_inclusive_product) X(prefix_exclusive_product)                \
+    X(broadcast) X(shuffle) X(shuffle_up) X(shuffle_down) X(shuffle_xor) X(shuffle_rotate_up) X(shuffle_rotate_down)       \
+    X(shuffle_and_fill_up) X(shuffle_and_fill_down) X(broadcast_first)                                                     \
+    X(ballot) X(active_threads_mask) X(all) X(any) X(is_first)
+
+typedef enum tb_check_operation {
+#define X(name) TB_CHECK_##name,
+    TB_CHECK_COLLECTIVES(X)
+#undef X
+    TB_CHECK_MATRIX_MULTIPLY, /* operands: a0 | a1 << 32, b0 | b1 << 32, c0 | c1 << 32; the result likewise */
+    TB_CHECK_SIMDGROUP_BARRIER,
+    TB_CHECK_THREADGROUP_BARRIER,
+    TB_CHECK_CONVERGE, /* the latch of a loop with sites inside: wait for the threads that are still in the body */
+    TB_CHECK_OPERATION_COUNT
+} tb_check_operation;
+
+#define TB_CHECK_TYPES(X) X(u8) X(u16) X(u32) X(u64) X(s8) X(s16) X(s32) X(s64) X(f16) X(f32)
+typedef enum tb_check_type {
+    TB_CHECK_NO_TYPE,
+#define X(name) TB_CHECK_##name,
+    TB_CHECK_TYPES(X)
+#undef X
+    TB_CHECK_TYPE_COUNT
+} tb_check_type;
+
+typedef struct tb_check_place {
+    const char *file; /* NULL: unknown */
+    uint32_t line;
+} tb_check_place;
+
+typedef struct tb_check_site {
+    tb_check_place place;
+    uint32_t order;     /* position in the kernel's block order, unique per site */
+    uint8_t operation;  /* tb_check_operation */
+    uint8_t type;       /* tb_check_type */
+    uint8_t width;      /* 32 or 4 lanes */
+    uint8_t flags;      /* of barriers */
+} tb_check_site;
+
+/* A global variable of every object. */
+#define TB_CHECK_INFO "tombac_check_info"
+typedef struct tb_check_table {
+    const void *address;
+    uint64_t size;
+} tb_check_table;
+typedef struct tb_check_info {
+    uint32_t stack_size; /* bytes that one thread's private variables need; the driver adds room for calls */
+    uint32_t has_sites;  /* 0: threads never wait for each other */
+    const tb_check_table *tables; /* program-scope constants, which kernels may read through device pointers */
+    uint64_t table_count;
+} tb_check_info;
+
+typedef enum tb_check_access {
+    TB_CHECK_LOAD, TB_CHECK_STORE, TB_CHECK_ATOMIC
+} tb_check_access;
+typedef enum tb_check_space { TB_CHECK_DEVICE = 1, TB_CHECK_THREADGROUP = 3 } tb_check_space;
+typedef enum tb_check_fault { TB_CHECK_DIVISION_BY_ZERO, TB_CHECK_DIVISION_OVERFLOW } tb_check_fault;
+
+/* Functions of the driver. Those marked * do not return to the kernel: they end the launch.
+ *
+ *   u64  tombac_check_wait(thread, const tb_check_site *, u64 a, u64 b, u64 c, u64 d)
+ *   void tombac_check_tick(thread, const tb_check_place *)         countdown reached 0 in a loop
+ *   void tombac_check_touch(thread, u64 address, u64 size, u32 access | space << 8, const tb_check_place *)
+ *   void tombac_check_fault(thread, u32 fault, const tb_check_place *)
+ *   void tombac_check_log_begin(thread, u32 level, const char *format)
+ *   void tombac_check_log_argument(thread, u32 kind, u64 bits)
+ *   void tombac_check_log_end(thread)
+ *   void tombac_check_assert(thread, const char *condition, const char *file, u32 line) *
+ *   void tombac_check_unsupported(thread, const char *what, const tb_check_place *) *
+ *   void tombac_check_unreachable(thread, const tb_check_place *) * */
+
+#endif

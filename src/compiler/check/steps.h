@@ -1,0 +1,50 @@
+/* The steps of check_compile; see check.h. */
+#ifndef TB_COMPILER_CHECK_STEPS_H
+#define TB_COMPILER_CHECK_STEPS_H
+
+#include "artifact/check.h"
+#include "compiler/check/check.h"
+#include "compiler/ir/cfg.h"
+#include "compiler/ir/support.h"
+
+typedef struct check_unit {
+    ir_kernel *kernel;
+    LLVMModuleRef module;
+    LLVMContextRef context;
+    LLVMBuilderRef builder;
+    LLVMValueRef function;                    /* TB_CHECK_ENTRY */
+    LLVMValueRef dispatch, arguments, thread; /* its parameters */
+    LLVMTypeRef i1, i8, i16, i32, i64, ptr, nothing;
+    uint32_t site_count;
+    tombac_error **error;
+    tombac_status status; /* the first failure */
+} check_unit;
+
+/* entry.c: moves the kernel's body into TB_CHECK_ENTRY and resolves position calls. */
+void check_entry_build(check_unit *unit);
+/* strict.c */
+void check_strict_apply(check_unit *unit);
+/* order.c: order[i] is the cfg number of the i-th block. `order` has room for cfg->block_count. */
+tombac_status check_order_compute(const ir_cfg *cfg, uint32_t *order, tombac_error **error);
+/* sites.c */
+void check_sites_mark(check_unit *unit);
+/* memory.c */
+void check_memory_hook(check_unit *unit);
+/* Bytes of private variables. */
+uint64_t check_memory_private(check_unit *unit);
+
+/* common.c: a driver function, declared at its first use; `never_returns` marks it so. */
+LLVMValueRef check_call(check_unit *unit, const char *name, LLVMTypeRef result, LLVMValueRef *operands, unsigned count,
+    bool never_returns);
+/* An internal always-inline function NAME(types...) -> void whose body `fill` writes at its first use; a call of it. */
+typedef void check_filler(check_unit *unit, LLVMValueRef helper);
+void check_call_helper(check_unit *unit, const char *name, check_filler *fill, LLVMValueRef *operands, unsigned count);
+/* The address of a constant tb_check_place for an instruction. */
+LLVMValueRef check_place(check_unit *unit, LLVMValueRef instruction);
+LLVMValueRef check_place_fields(check_unit *unit, LLVMValueRef instruction, LLVMTypeRef *type);
+LLVMValueRef check_constant_global(check_unit *unit, LLVMValueRef initial);
+/* Loads a field of a record at a byte offset; `invariant` where it never changes while the thread runs. */
+LLVMValueRef check_load_field(check_unit *unit, LLVMTypeRef type, LLVMValueRef record, uint64_t offset, bool invariant);
+void check_fail(check_unit *unit, tombac_status status);
+
+#endif

@@ -1,0 +1,118 @@
+/* Leaves LLVM nothing undefined to exploit, so that the oracle gives one result whatever the optimiser knows.
+ *
+ * Removes wrap, exact, inbounds and fast-math flags and all metadata that promises something (range, tbaa, noundef …) but
+ * invariant.load; turns undef and poison operands into zeros; gives private variables zeros to start with; reports divisions
+ * that ir/define.c gave a result; ends the launch where code is said to be unreachable. */
+#include "compiler/check/steps.h"
+
+#include <string.h>
+
+static void clear_metadata(check_unit *unit, LLVMValueRef instruction)
+{
+    size_t count;
+    LLVMValueMetadataEntry *entries = LLVMInstructionGetAllMetadataOtherThanDebugLoc(instruction, &count);
+    unsigned invariant = LLVMGetMDKindIDInContext(unit->context, "invariant.load", 14);
+    unsigned location = LLVMGetMDKindIDInContext(unit->context, "dbg", 3); /* LLVM 22 returns it, despite the name */
+    for (size_t i = 0; i < count; i++) {
+        unsigned kind = LLVMValueMetadataEntriesGetKind(entries, (unsigned)i);
+        if (kind != invariant && kind != location) LLVMSetMetadata(instruction, kind, NULL);
+    }
+    LLVMDisposeValueMetadataEntries(entries);
+}
+
+static void clear_flags(LLVMValueRef instruction)
+{
+    switch (LLVMGetInstructionOpcode(instruction)) {
+    case LLVMAdd: case LLVMSub: case LLVMMul: case LLVMShl: case LLVMTrunc:
+        LLVMSetNSW(instruction, false);
+        LLVMSetNUW(instruction, false);
+        break;
+    case LLVMLShr: case LLVMAShr: case LLVMUDiv: case LLVMSDiv: LLVMSetExact(instruction, false); break;
+    case LLVMZExt: case LLVMUIToFP: LLVMSetNNeg(instruction, false); break;
+    case LLVMOr: LLVMSetIsDisjoint(instruction, false); break;
+    case LLVMGetElementPtr: LLVMGEPSetNoWrapFlags(instruction, 0); break;
+    case LLVMICmp: LLVMSetICmpSameSign(instruction, false); break;
+    default: break;
+    }
+    if (LLVMCanValueUseFastMathFlags(instruction)) LLVMSetFastMathFlags(instruction, LLVMFastMathNone);
+}
+
+static void clear_undefined(LLVMValueRef instruction)
+{
+    for (int i = 0; i < LLVMGetNumOperands(instruction); i++) {
+        LLVMValueRef operand = LLVMGetOperand(instruction, (unsigned)i);
+        if (!operand || !LLVMIsConstant(operand) || !LLVMIsUndef(operand)) continue;
+        LLVMSetOperand(instruction, (unsigned)i, LLVMConstNull(LLVMTypeOf(operand)));
+    }
+}
+
+/* fault(thread, bad, kind, place): if (bad) tombac_check_fault(thread, kind, place) */
+static void fill_fault(check_unit *unit, LLVMValueRef helper)
+{
+    LLVMBasicBlockRef report = LLVMAppendBasicBlockInContext(unit->context, helper, "");
+    LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(unit->context, helper, "");
+    LLVMBuildCondBr(unit->builder, LLVMGetParam(helper, 1), report, done);
+    LLVMPositionBuilderAtEnd(unit->builder, report);
+    LLVMValueRef operands[3] = {LLVMGetParam(helper, 0), LLVMGetParam(helper, 2), LLVMGetParam(helper, 3)};
+    check_call(unit, "tombac_check_fault", unit->nothing, operands, 3, false);
+    LLVMBuildBr(unit->builder, done);
+    LLVMPositionBuilderAtEnd(unit->builder, done);
+    LLVMBuildRetVoid(unit->builder);
+}
+
+/* The divisor of a guarded division is select(bad, 1, divisor). */
+static void report_division(check_unit *unit, LLVMValueRef division)
+{
+    unsigned kind = LLVMGetMDKindIDInContext(unit->context, IR_DEFINED, strlen(IR_DEFINED));
+    LLVMValueRef guard = LLVMIsASelectInst(LLVMGetOperand(division, 1));
+    if (!LLVMGetMetadata(division, kind) || !guard || LLVMTypeOf(LLVMGetOperand(guard, 0)) != unit->i1) return;
+    LLVMPositionBuilderBefore(unit->builder, division);
+    LLVMValueRef divisor = LLVMGetOperand(guard, 2);
+    LLVMValueRef zero = LLVMBuildICmp(unit->builder, LLVMIntEQ, divisor, LLVMConstNull(LLVMTypeOf(divisor)), "");
+    LLVMValueRef fault = LLVMBuildSelect(unit->builder, zero, LLVMConstInt(unit->i32, TB_CHECK_DIVISION_BY_ZERO, false),
+        LLVMConstInt(unit->i32, TB_CHECK_DIVISION_OVERFLOW, false), "");
+    LLVMValueRef operands[4] = {unit->thread, LLVMGetOperand(guard, 0), fault, check_place(unit, division)};
+    check_call_helper(unit, "check.fault", fill_fault, operands, 4);
+}
+
+static void end_unreachable(check_unit *unit, LLVMValueRef unreachable)
+{
+    LLVMPositionBuilderBefore(unit->builder, unreachable);
+    LLVMValueRef operands[2] = {unit->thread, check_place(unit, unreachable)};
+    check_call(unit, "tombac_check_unreachable", unit->nothing, operands, 2, true);
+}
+
+static void clear_private(check_unit *unit, LLVMValueRef variable)
+{
+    LLVMTargetDataRef layout = LLVMGetModuleDataLayout(unit->module);
+    uint64_t size = LLVMABISizeOfType(layout, LLVMGetAllocatedType(variable));
+    LLVMValueRef count = LLVMIsAConstantInt(LLVMGetOperand(variable, 0));
+    if (!count) {
+        check_fail(unit, tb_fail(unit->error, TOMBAC_ERROR_UNSUPPORTED, "a private array of variable size"));
+        return;
+    }
+    LLVMPositionBuilderBefore(unit->builder, LLVMGetNextInstruction(variable));
+    LLVMValueRef bytes = LLVMConstInt(unit->i64, size * LLVMConstIntGetZExtValue(count), false);
+    LLVMBuildMemSet(unit->builder, variable, LLVMConstNull(unit->i8), bytes, LLVMGetAlignment(variable));
+}
+
+static void make_strict(LLVMValueRef instruction, void *context)
+{
+    check_unit *unit = context;
+    LLVMSetCurrentDebugLocation2(unit->builder, NULL);
+    clear_flags(instruction);
+    clear_undefined(instruction);
+    switch (LLVMGetInstructionOpcode(instruction)) {
+    case LLVMUDiv: case LLVMSDiv: case LLVMURem: case LLVMSRem: report_division(unit, instruction); break;
+    case LLVMUnreachable: end_unreachable(unit, instruction); break;
+    case LLVMAlloca: clear_private(unit, instruction); break;
+    default: break;
+    }
+    clear_metadata(unit, instruction);
+    if (ir_is_intrinsic(instruction, "llvm.trap") || ir_is_intrinsic(instruction, "llvm.ubsantrap")) {
+        end_unreachable(unit, instruction);
+        LLVMInstructionEraseFromParent(instruction);
+    }
+}
+
+void check_strict_apply(check_unit *unit) { ir_visit(unit->function, make_strict, unit); }

@@ -1,0 +1,232 @@
+/* The verbs of tombac-cc that make code: compile, reflect, emit --what ir | reflection | asm.
+ *
+ * Each goes front end -> ir_prepare -> engine. LLVM ends the process on errors of its own; the handler installed here says
+ * for which kernel before it does. */
+#include "artifact/artifact.h"
+#include "base/file.h"
+#include "compiler/check/check.h"
+#include "compiler/cpu/cpu.h"
+#include "compiler/ir/ir.h"
+#include "compiler/verbs.h"
+
+#include <llvm-c/ErrorHandling.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { EXIT_COMPILER = 5 };
+
+/* The kernel being compiled, for LLVM's fatal errors: this process compiles one. */
+static const char *current_kernel = "the source";
+
+static void on_fatal_error(const char *reason)
+{
+    fprintf(stderr, "tombac-cc: internal error in LLVM while compiling %s: %s\n", current_kernel, reason);
+    fflush(stderr);
+    _exit(EXIT_COMPILER);
+}
+
+/* $TOMBAC_MATH, else ../lib/tombac/math.bc beside the program's folder. */
+static char *find_math_library(void)
+{
+    const char *given = getenv("TOMBAC_MATH");
+    if (given && given[0]) return strdup(given);
+    char *folder = tb_folder_of_code((const void *)(uintptr_t)&find_math_library);
+    tb_text path = {0};
+    tb_text_printf(&path, "%s/../lib/tombac/math.bc", folder ? folder : ".");
+    free(folder);
+    return tb_text_take(&path);
+}
+
+/* A constant's left side is an index where it starts with a digit. */
+static ir_constant_value *convert_constants(const cc_request *request)
+{
+    ir_constant_value *values = calloc(request->constant_count + 1, sizeof *values);
+    for (size_t i = 0; values && i < request->constant_count; i++) {
+        const cc_constant *given = &request->constants[i];
+        bool by_index = given->name[0] >= '0' && given->name[0] <= '9';
+        values[i] = (ir_constant_value){.name = by_index ? NULL : given->name,
+            .index = by_index ? (uint32_t)strtoul(given->name, NULL, 10) : 0, .bytes = given->bytes, .size = given->size};
+    }
+    return values;
+}
+
+static bool is_engine(const cc_request *request, const char *name)
+{
+    return request->engine && !strcmp(request->engine, name);
+}
+
+/* The processor level to compile for: this machine's, since the cache belongs to it. The check engine gains nothing from
+ * the highest one. */
+static const char *target_level(const cc_request *request)
+{
+    __builtin_cpu_init();
+    if (is_engine(request, "cpu") && __builtin_cpu_supports("x86-64-v4")) return "x86-64-v4";
+    return __builtin_cpu_supports("x86-64-v3") ? "x86-64-v3" : "x86-64-v2";
+}
+
+typedef struct job {
+    front_unit *unit;
+    ir_kernel *kernel;
+} job;
+
+static void close_job(job *j)
+{
+    ir_kernel_free(j->kernel);
+    front_close(j->unit);
+}
+
+static tombac_status prepare(const cc_request *request, const front_kernel *kernel, job *j, tb_text *diagnostics,
+    tombac_error **error)
+{
+    front_result result = {0};
+    tombac_status status = front_compile(j->unit, kernel, false, &result, error);
+    if (status == TOMBAC_OK) {
+        tb_text_append(diagnostics, result.diagnostics.data, result.diagnostics.size);
+        char *library = find_math_library();
+        ir_constant_value *constants = convert_constants(request);
+        if (library && constants) {
+            ir_request prepared = {.unit = j->unit, .kernel = kernel, .bitcode = result.bitcode.data,
+                .bitcode_size = result.bitcode.size, .constants = constants, .constant_count = request->constant_count,
+                .math = request->options.math, .math_library = library, .target = target_level(request)};
+            status = ir_prepare(&prepared, &j->kernel, error);
+        } else {
+            status = tb_fail_memory(error);
+        }
+        free(library);
+        free(constants);
+    }
+    front_result_free(&result);
+    return status;
+}
+
+/* From the request to a prepared kernel; on failure the job is closed. */
+static tombac_status open_job(const cc_request *request, job *j, tb_text *diagnostics, tombac_error **error)
+{
+    *j = (job){0};
+    const front_kernel *kernel = NULL;
+    tombac_status status = cc_open(request, &j->unit, error);
+    if (status == TOMBAC_OK) status = cc_find_kernel(request, j->unit, &kernel, error);
+    if (status == TOMBAC_OK) {
+        current_kernel = kernel->name;
+        LLVMInstallFatalErrorHandler(on_fatal_error);
+        status = prepare(request, kernel, j, diagnostics, error);
+    }
+    if (status != TOMBAC_OK) close_job(j);
+    return status;
+}
+
+static tombac_status require_engine(const cc_request *request, tombac_error **error)
+{
+    if (is_engine(request, "check") || is_engine(request, "cpu")) return TOMBAC_OK;
+    return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "--engine takes check or cpu, not '%s'",
+        request->engine ? request->engine : "");
+}
+
+static tombac_status generate_cpu(
+    ir_kernel *kernel, bool assembly, tb_text *object, size_t *context_size, tombac_error **error)
+{
+    cpu_options options = {.target = kernel->target};
+    cpu_set_llvm_options();
+    tombac_status status = ir_optimise(kernel, error);
+    if (status != TOMBAC_OK || !assembly) {
+        return status == TOMBAC_OK ? cpu_compile(kernel->module, &options, object, context_size, error) : status;
+    }
+    LLVMTargetMachineRef machine;
+    status = cpu_target_machine(kernel->target, &machine, error);
+    if (status != TOMBAC_OK) return status;
+    status = cpu_vectorise(kernel->module, &options, context_size, error);
+    if (status == TOMBAC_OK) status = cpu_optimise(kernel->module, machine, error);
+    if (status == TOMBAC_OK) status = cpu_emit(kernel->module, machine, true, object, error);
+    LLVMDisposeTargetMachine(machine);
+    return status;
+}
+
+static tombac_status generate(const cc_request *request, ir_kernel *kernel, bool assembly, tb_text *object,
+    size_t *context_size, tombac_error **error)
+{
+    *context_size = 0;
+    tombac_status status = is_engine(request, "cpu") ? generate_cpu(kernel, assembly, object, context_size, error)
+                                                     : check_compile(kernel, assembly, object, error);
+    if (status != TOMBAC_OK) tb_error_set_kernel(error, kernel->kernel->name);
+    return status;
+}
+
+tombac_status cc_compile(const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
+{
+    if (!request->output_path) return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "compile needs -o FILE");
+    tombac_status status = require_engine(request, error);
+    job j;
+    if (status == TOMBAC_OK) status = open_job(request, &j, diagnostics, error);
+    if (status != TOMBAC_OK) return status;
+    tb_text manifest = {0}, object = {0}, file = {0};
+    size_t context_size;
+    status = generate(request, j.kernel, false, &object, &context_size, error);
+    if (status == TOMBAC_OK) {
+        status = ir_manifest(j.kernel, request->engine, request->options.standard, context_size, &manifest, error);
+    }
+    if (status == TOMBAC_OK) {
+        tb_section sections[2] = {{TB_SECTION_MANIFEST, manifest.data, manifest.size},
+            {TB_SECTION_OBJECT, object.data, object.size}};
+        status = tb_artifact_build(sections, 2, &file, error);
+    }
+    if (status == TOMBAC_OK) status = tb_file_write_atomic(request->output_path, file.data, file.size, error);
+    tb_text_free(&manifest);
+    tb_text_free(&object);
+    tb_text_free(&file);
+    close_job(&j);
+    return status;
+}
+
+/* Every kernel of the file by one clang run. */
+tombac_status cc_reflect(const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
+{
+    front_unit *unit = NULL;
+    front_result result = {0};
+    LLVMInstallFatalErrorHandler(on_fatal_error);
+    tombac_status status = cc_open(request, &unit, error);
+    if (status == TOMBAC_OK) status = front_compile(unit, NULL, false, &result, error);
+    if (status == TOMBAC_OK) {
+        tb_text_append(diagnostics, result.diagnostics.data, result.diagnostics.size);
+        status = ir_reflect_unit(unit, result.bitcode.data, result.bitcode.size, output, error);
+    }
+    front_result_free(&result);
+    front_close(unit);
+    return status;
+}
+
+/* What ir_prepare hands to the engines. */
+tombac_status cc_emit_ir(const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
+{
+    job j;
+    tombac_status status = open_job(request, &j, diagnostics, error);
+    if (status != TOMBAC_OK) return status;
+    char *text = LLVMPrintModuleToString(j.kernel->module);
+    tb_text_puts(output, text);
+    LLVMDisposeMessage(text);
+    close_job(&j);
+    return TOMBAC_OK;
+}
+
+tombac_status cc_emit_reflection(const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
+{
+    job j;
+    tombac_status status = open_job(request, &j, diagnostics, error);
+    if (status != TOMBAC_OK) return status;
+    status = ir_manifest(j.kernel, request->engine, request->options.standard, 0, output, error);
+    close_job(&j);
+    return status;
+}
+
+tombac_status cc_emit_assembly(const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
+{
+    tombac_status status = require_engine(request, error);
+    job j;
+    if (status == TOMBAC_OK) status = open_job(request, &j, diagnostics, error);
+    if (status != TOMBAC_OK) return status;
+    size_t context_size;
+    status = generate(request, j.kernel, true, output, &context_size, error);
+    close_job(&j);
+    return status;
+}

@@ -1,0 +1,85 @@
+/* From vector IR to machine code.
+ *
+ * The pass list is the study's "medium" one: the code that default<O2> makes is not faster, and it takes three times as long. Both
+ * machine schedulers are off: on the huge straight-line blocks of this engine they take most of the time and add spills. */
+#include "compiler/cpu/cpu.h"
+
+#include <llvm-c/Analysis.h>
+#include <llvm-c/Support.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+#include <string.h>
+
+static const char passes[] =
+    "function(mem2reg,instsimplify,simplifycfg),always-inline,"
+    "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),gvn,sccp,"
+    "instcombine<no-verify-fixpoint>,simplifycfg,loop(loop-idiom,loop-deletion,loop-unroll-full),"
+    "instcombine<no-verify-fixpoint>,simplifycfg,adce),globaldce";
+
+void cpu_set_llvm_options(void)
+{
+    const char *const arguments[] = {"tombac", "-disable-post-ra", "-enable-misched=false"};
+    LLVMParseCommandLineOptions(3, arguments, "");
+}
+
+tombac_status cpu_target_machine(const char *target, LLVMTargetMachineRef *machine, tombac_error **error)
+{
+    if (strcmp(target, "x86-64-v3") && strcmp(target, "x86-64-v4"))
+        return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "cpu engine: target '%s'", target);
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    LLVMInitializeX86AsmParser();
+    LLVMTargetRef llvm_target;
+    char *message = NULL;
+    if (LLVMGetTargetFromTriple("x86_64-unknown-linux-gnu", &llvm_target, &message)) {
+        tombac_status status = tb_fail(error, TOMBAC_ERROR_COMPILER, "cpu engine: %s", message);
+        LLVMDisposeMessage(message);
+        return status;
+    }
+    *machine = LLVMCreateTargetMachine(llvm_target, "x86_64-unknown-linux-gnu", target, "", LLVMCodeGenLevelDefault,
+        LLVMRelocPIC, LLVMCodeModelDefault);
+    if (!*machine) return tb_fail(error, TOMBAC_ERROR_COMPILER, "cpu engine: LLVM made no target machine");
+    return TOMBAC_OK;
+}
+
+tombac_status cpu_optimise(LLVMModuleRef module, LLVMTargetMachineRef machine, tombac_error **error)
+{
+    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+    LLVMErrorRef failure = LLVMRunPasses(module, passes, machine, options);
+    LLVMDisposePassBuilderOptions(options);
+    if (!failure) return TOMBAC_OK;
+    char *message = LLVMGetErrorMessage(failure);
+    tombac_status status = tb_fail(error, TOMBAC_ERROR_COMPILER, "cpu engine: LLVM: %s", message);
+    LLVMDisposeErrorMessage(message);
+    return status;
+}
+
+tombac_status cpu_emit(
+    LLVMModuleRef module, LLVMTargetMachineRef machine, bool assembly, tb_text *out, tombac_error **error)
+{
+    LLVMMemoryBufferRef buffer;
+    char *message = NULL;
+    LLVMCodeGenFileType kind = assembly ? LLVMAssemblyFile : LLVMObjectFile;
+    if (LLVMTargetMachineEmitToMemoryBuffer(machine, module, kind, &message, &buffer)) {
+        tombac_status status = tb_fail(error, TOMBAC_ERROR_COMPILER, "cpu engine: LLVM: %s", message);
+        LLVMDisposeMessage(message);
+        return status;
+    }
+    tb_text_append(out, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer));
+    LLVMDisposeMemoryBuffer(buffer);
+    return out->bad ? tb_fail_memory(error) : TOMBAC_OK;
+}
+
+tombac_status cpu_compile(
+    LLVMModuleRef module, const cpu_options *options, tb_text *object, size_t *context_size, tombac_error **error)
+{
+    LLVMTargetMachineRef machine;
+    tombac_status status = cpu_target_machine(options->target, &machine, error);
+    if (status) return status;
+    status = cpu_vectorise(module, options, context_size, error);
+    if (!status) status = cpu_optimise(module, machine, error);
+    if (!status) status = cpu_emit(module, machine, false, object, error);
+    LLVMDisposeTargetMachine(machine);
+    return status;
+}

@@ -1,0 +1,383 @@
+/* The step function's frame, the loop over SIMD-groups, and the entry point that runs one threadgroup.
+ *
+ * A step runs one SIMD-group: tombac.step for full SIMD-groups in rows (or of the known shape), tombac.step.general for anything,
+ * under a mask of the threads that exist. The entry runs SIMD-groups 0 to full - 1 by the first and the rest by the second; `full`
+ * is 0 if the threadgroup has another shape. Without barriers that is two loops with the steps inlined. With barriers a
+ * round runs every SIMD-group to its next barrier, until all have returned; a SIMD-group's context begins with the number of
+ * the barrier at which it waits (0: it has returned). SIMD-groups that wait at different barriers are the program's fault
+ * and reported. */
+#include "compiler/cpu/kernel.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* ---- Attributes ---- */
+
+LLVMAttributeRef cpu_attribute(cpu_kernel *k, const char *name, uint64_t value)
+{
+    return LLVMCreateEnumAttribute(k->context, LLVMGetEnumAttributeKindForName(name, strlen(name)), value);
+}
+
+static void add_string(cpu_kernel *k, LLVMValueRef function, const char *name, const char *value)
+{
+    LLVMAttributeRef attribute = LLVMCreateStringAttribute(
+        k->context, name, (unsigned)strlen(name), value, (unsigned)strlen(value));
+    LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, attribute);
+}
+
+static void function_attributes(cpu_kernel *k, LLVMValueRef function)
+{
+    add_string(k, function, "target-cpu", k->options->target);
+    add_string(k, function, "prefer-vector-width", k->piece_bytes == 64 ? "512" : "256");
+    add_string(k, function, "min-legal-vector-width", k->piece_bytes == 64 ? "512" : "256");
+    LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, cpu_attribute(k, "nounwind", 0));
+}
+
+static void add_parameter_attributes(cpu_kernel *k, LLVMValueRef function, unsigned index, const char *const *names)
+{
+    for (; *names; names++) LLVMAddAttributeAtIndex(function, index + 1, cpu_attribute(k, *names, 0));
+}
+
+static void copy_parameter_attributes(cpu_kernel *k, LLVMValueRef to)
+{
+    static const char *const names[] = {"noalias", "readonly", "nonnull", "dereferenceable", "align"};
+    unsigned count = LLVMCountParams(k->function);
+    for (unsigned i = 1; i <= count; i++)
+        for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+            unsigned kind = LLVMGetEnumAttributeKindForName(names[n], strlen(names[n]));
+            LLVMAttributeRef attribute = LLVMGetEnumAttributeAtIndex(k->function, i, kind);
+            if (attribute) LLVMAddAttributeAtIndex(to, i, attribute);
+        }
+}
+
+/* ---- Positions of a SIMD-group's first thread, or of all ---- */
+
+static LLVMValueRef load_field(cpu_kernel *k, LLVMBuilderRef b, LLVMValueRef dispatch, size_t offset)
+{
+    LLVMValueRef index = cpu_int(k->i64, offset);
+    LLVMValueRef load = LLVMBuildLoad2(b, k->i32, LLVMBuildGEP2(b, k->i8, dispatch, &index, 1, ""), "");
+    LLVMValueRef empty = LLVMMetadataAsValue(k->context, LLVMMDNodeInContext2(k->context, NULL, 0));
+    LLVMSetMetadata(load, LLVMGetMDKindIDInContext(k->context, "invariant.load", 14), empty);
+    return load;
+}
+
+static LLVMValueRef threads(cpu_kernel *k, LLVMBuilderRef b, LLVMValueRef dispatch, unsigned axis)
+{
+    return load_field(k, b, dispatch, offsetof(tb_dispatch, threads_per_threadgroup) + 4 * axis);
+}
+
+/* n / d as (n * ceil(2^20 / d)) >> 20: exact for n, d up to 1024, since n times the error of the factor is below 2^20 / d. */
+static LLVMValueRef reciprocal(cpu_kernel *k, LLVMBuilderRef b, LLVMValueRef d)
+{
+    LLVMValueRef top = LLVMBuildAdd(b, d, cpu_int(k->i32, (1 << 20) - 1), "");
+    return LLVMBuildUDiv(b, top, d, "");
+}
+
+static LLVMValueRef divide(cpu_kernel *k, LLVMValueRef n, LLVMValueRef factor)
+{
+    LLVMValueRef shift = cpu_int(k->i32, 20);
+    if (LLVMGetTypeKind(LLVMTypeOf(n)) == LLVMVectorTypeKind) {
+        factor = cpu_splat(k, factor);
+        shift = cpu_splat(k, shift);
+    }
+    return LLVMBuildLShr(k->builder, LLVMBuildMul(k->builder, n, factor, ""), shift, "");
+}
+
+static LLVMValueRef times(cpu_kernel *k, LLVMValueRef a, LLVMValueRef scalar)
+{
+    if (LLVMGetTypeKind(LLVMTypeOf(a)) == LLVMVectorTypeKind) scalar = cpu_splat(k, scalar);
+    return LLVMBuildMul(k->builder, a, scalar, "");
+}
+
+/* `line` counts rows of threads from the first; splits it into y and z. */
+static void split_line(cpu_kernel *k, LLVMValueRef line)
+{
+    LLVMValueRef height = threads(k, k->builder, k->parameter[PARAM_DISPATCH], 1);
+    k->position[2] = divide(k, line, k->parameter[PARAM_HEIGHT_FACTOR]);
+    k->position[1] = LLVMBuildSub(k->builder, line, times(k, k->position[2], height), "");
+}
+
+static void find_positions(cpu_kernel *k)
+{
+    LLVMBuilderRef b = k->builder;
+    LLVMValueRef simdgroup = k->parameter[PARAM_SIMDGROUP], dispatch = k->parameter[PARAM_DISPATCH];
+    LLVMValueRef width = threads(k, b, dispatch, 0), factor = k->parameter[PARAM_WIDTH_FACTOR];
+    k->thread_base = LLVMBuildNUWMul(b, simdgroup, cpu_int(k->i32, LANES), "");
+    k->entry_mask = k->all;
+    if (k->variant == LAYOUT_GENERAL) {
+        LLVMValueRef index = LLVMBuildAdd(b, cpu_splat(k, k->thread_base), cpu_lane_numbers(k, k->i32), "");
+        LLVMValueRef count = load_field(k, b, dispatch, offsetof(tb_dispatch, thread_count));
+        k->entry_mask = LLVMBuildICmp(b, LLVMIntULT, index, cpu_splat(k, count), "");
+        LLVMValueRef line = divide(k, index, factor);
+        k->position[0] = LLVMBuildSub(b, index, times(k, line, width), "");
+        split_line(k, line);
+    } else if (k->variant == LAYOUT_ROWS) {
+        /* SIMD-groups per row; all of them where there is one row only. */
+        LLVMValueRef line = divide(k, simdgroup, factor), per_row = k->parameter[PARAM_GROUPS_PER_ROW];
+        LLVMValueRef in_row = LLVMBuildSub(b, simdgroup, LLVMBuildMul(b, line, per_row, ""), "");
+        k->position[0] = LLVMBuildNUWMul(b, in_row, cpu_int(k->i32, LANES), "");
+        split_line(k, line);
+    } else {
+        uint32_t w = k->options->threads[0], h = k->options->threads[1];
+        LLVMValueRef line = LLVMBuildNUWMul(b, simdgroup, cpu_int(k->i32, LANES / w), "");
+        k->position[0] = cpu_int(k->i32, 0);
+        k->position[1] = k->options->threads[2] == 1 ? line : LLVMBuildURem(b, line, cpu_int(k->i32, h), "");
+        k->position[2] = k->options->threads[2] == 1 ? cpu_int(k->i32, 0) : LLVMBuildUDiv(b, line, cpu_int(k->i32, h), "");
+    }
+}
+
+/* ---- The step function ---- */
+
+static LLVMTypeRef step_type(cpu_kernel *k, LLVMTypeRef *types)
+{
+    unsigned count = LLVMCountParams(k->function);
+    for (unsigned i = 0; i < count; i++) types[i] = LLVMTypeOf(LLVMGetParam(k->function, i));
+    for (unsigned i = 0; i < PARAM_COUNT; i++)
+        types[count + i] = i == PARAM_DISPATCH || i == PARAM_MEMORY || i == PARAM_CONTEXT ? k->ptr : k->i32;
+    LLVMTypeRef result = k->has_barrier ? k->i32 : LLVMVoidTypeInContext(k->context);
+    return LLVMFunctionType(result, types, count + PARAM_COUNT, 0);
+}
+
+static void declare_step(cpu_kernel *k, const char *name)
+{
+    static const char *const dispatch[] = {"noalias", "readonly", "nonnull", NULL}, *const own[] = {"noalias", NULL};
+    unsigned count = LLVMCountParams(k->function);
+    LLVMTypeRef *types = cpu_alloc(&k->job, count + PARAM_COUNT, sizeof *types);
+    k->step = LLVMAddFunction(k->module, name, step_type(k, types));
+    LLVMSetLinkage(k->step, LLVMInternalLinkage);
+    function_attributes(k, k->step);
+    copy_parameter_attributes(k, k->step);
+    add_parameter_attributes(k, k->step, count + PARAM_DISPATCH, dispatch);
+    add_parameter_attributes(k, k->step, count + PARAM_MEMORY, own);
+    add_parameter_attributes(k, k->step, count + PARAM_CONTEXT, own);
+    if (!k->has_barrier)
+        LLVMAddAttributeAtIndex(k->step, LLVMAttributeFunctionIndex, cpu_attribute(k, "alwaysinline", 0));
+    for (unsigned i = 0; i < count; i++)
+        cpu_map_put(&k->job, &k->arguments, LLVMGetParam(k->function, i), (int)i);
+    for (unsigned i = 0; i < PARAM_COUNT; i++) k->parameter[i] = LLVMGetParam(k->step, count + i);
+}
+
+LLVMValueRef cpu_step_emit(cpu_kernel *k, const char *name)
+{
+    declare_step(k, name);
+    k->entry = cpu_new_block(k, "entry");
+    LLVMBasicBlockRef values = cpu_new_block(k, "positions");
+    k->init = cpu_new_block(k, "start");
+    LLVMPositionBuilderAtEnd(k->entry_builder, k->entry);
+    LLVMPositionBuilderAtEnd(k->builder, values);
+    find_positions(k);
+    LLVMPositionBuilderAtEnd(k->builder, k->init);
+    cpu_linearise(k);
+    LLVMBuildBr(k->entry_builder, values);
+    LLVMPositionBuilderAtEnd(k->builder, values);
+    if (!k->has_barrier) {
+        LLVMBuildBr(k->builder, k->init);
+        return k->step;
+    }
+    LLVMValueRef states =
+        LLVMBuildSwitch(k->builder, k->parameter[PARAM_STATE], k->init, (unsigned)k->barrier_count);
+    for (int i = 0; i < k->barrier_count; i++)
+        LLVMAddCase(states, cpu_int(k->i32, (uint64_t)i + 1), k->barriers[i].resume);
+    cpu_barrier_save(k);
+    return k->step;
+}
+
+/* ---- The entry point ---- */
+
+typedef struct entry {
+    cpu_kernel *k;
+    LLVMBuilderRef b;
+    LLVMValueRef function, steps[2], *arguments; /* arguments of the steps */
+    LLVMValueRef full, count;                    /* SIMD-groups for the first step; all */
+    LLVMValueRef groups_per_row, factor[2];      /* per step */
+    unsigned kernel_arguments;
+} entry;
+
+static LLVMBasicBlockRef new_block(entry *e, const char *name)
+{
+    return LLVMAppendBasicBlockInContext(e->k->context, e->function, name);
+}
+
+static LLVMValueRef call_step(entry *e, int which, LLVMValueRef simdgroup, LLVMValueRef context, LLVMValueRef state)
+{
+    LLVMValueRef *own = e->arguments + e->kernel_arguments;
+    own[PARAM_SIMDGROUP] = simdgroup;
+    own[PARAM_CONTEXT] = context;
+    own[PARAM_WIDTH_FACTOR] = e->factor[which];
+    own[PARAM_STATE] = state;
+    LLVMTypeRef type = LLVMGlobalGetValueType(e->steps[which]);
+    return LLVMBuildCall2(e->b, type, e->steps[which], e->arguments, e->kernel_arguments + PARAM_COUNT, "");
+}
+
+static LLVMValueRef is_zero(entry *e, LLVMValueRef x)
+{
+    return LLVMBuildICmp(e->b, LLVMIntEQ, x, cpu_int(e->k->i32, 0), "");
+}
+
+/* Counts, the first step's share, and the factors that replace divisions. */
+static void find_shape(entry *e, LLVMValueRef dispatch)
+{
+    cpu_kernel *k = e->k;
+    LLVMBuilderRef b = e->b;
+    LLVMValueRef size[3], thirty_one = cpu_int(k->i32, LANES - 1), one = cpu_int(k->i32, 1), fits;
+    for (unsigned i = 0; i < 3; i++) size[i] = threads(k, b, dispatch, i);
+    LLVMValueRef count = load_field(k, b, dispatch, offsetof(tb_dispatch, thread_count));
+    LLVMValueRef five = cpu_int(k->i32, LANE_BITS);
+    e->count = LLVMBuildLShr(b, LLVMBuildNUWAdd(b, count, thirty_one, ""), five, "");
+    LLVMValueRef one_row = LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildMul(b, size[1], size[2], ""), one, "");
+    if (k->variant == LAYOUT_BOX) {
+        fits = cpu_int(k->i1, 1);
+        for (unsigned i = 0; i < 3; i++) {
+            LLVMValueRef same = LLVMBuildICmp(b, LLVMIntEQ, size[i], cpu_int(k->i32, k->options->threads[i]), "");
+            fits = LLVMBuildAnd(b, fits, same, "");
+        }
+    } else {
+        fits = LLVMBuildOr(b, one_row, is_zero(e, LLVMBuildAnd(b, size[0], thirty_one, "")), "");
+    }
+    LLVMValueRef full = LLVMBuildLShr(b, count, five, "");
+    e->full = LLVMBuildSelect(b, fits, full, cpu_int(k->i32, 0), "");
+    LLVMValueRef per_row = LLVMBuildLShr(b, size[0], five, "");
+    per_row = LLVMBuildSelect(b, one_row, cpu_int(k->i32, LANES), per_row, "");
+    /* Threadgroups of another shape run none of the first step. */
+    per_row = LLVMBuildSelect(b, is_zero(e, per_row), one, per_row, "");
+    e->groups_per_row = per_row;
+    e->factor[0] = reciprocal(k, b, per_row);
+    e->factor[1] = reciprocal(k, b, size[0]);
+    LLVMValueRef *own = e->arguments + e->kernel_arguments;
+    own[PARAM_GROUPS_PER_ROW] = per_row;
+    own[PARAM_HEIGHT_FACTOR] = reciprocal(k, b, size[1]);
+}
+
+/* for (sg = from; sg < to; sg++) step(sg) */
+static void emit_loop(entry *e, int which, LLVMValueRef from, LLVMValueRef to)
+{
+    cpu_kernel *k = e->k;
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b), loop = new_block(e, "simdgroup"), end = new_block(e, "end");
+    LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntULT, from, to, ""), loop, end);
+    LLVMPositionBuilderAtEnd(e->b, loop);
+    LLVMValueRef simdgroup = LLVMBuildPhi(e->b, k->i32, "");
+    call_step(e, which, simdgroup, LLVMGetPoison(k->ptr), cpu_int(k->i32, 0));
+    LLVMValueRef next = LLVMBuildNUWAdd(e->b, simdgroup, cpu_int(k->i32, 1), "");
+    LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntULT, next, to, ""), loop, end);
+    LLVMValueRef values[2] = {from, next};
+    LLVMBasicBlockRef blocks[2] = {before, loop};
+    LLVMAddIncoming(simdgroup, values, blocks, 2);
+    LLVMPositionBuilderAtEnd(e->b, end);
+}
+
+static void phi2(LLVMValueRef phi, LLVMValueRef a, LLVMBasicBlockRef from_a, LLVMValueRef b, LLVMBasicBlockRef from_b)
+{
+    LLVMValueRef values[2] = {a, b};
+    LLVMBasicBlockRef blocks[2] = {from_a, from_b};
+    LLVMAddIncoming(phi, values, blocks, 2);
+}
+
+static void report_divergence(entry *e, LLVMValueRef wrong, LLVMBasicBlockRef go_on)
+{
+    cpu_kernel *k = e->k;
+    LLVMBasicBlockRef report = new_block(e, "diverged");
+    LLVMBuildCondBr(e->b, wrong, report, go_on);
+    LLVMPositionBuilderAtEnd(e->b, report);
+    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(k->context), NULL, 0, 0);
+    LLVMValueRef fail = LLVMGetNamedFunction(k->module, TB_CPU_DIVERGENT_BARRIER);
+    if (!fail) fail = LLVMAddFunction(k->module, TB_CPU_DIVERGENT_BARRIER, type);
+    LLVMBuildCall2(e->b, type, fail, NULL, 0, "");
+    LLVMBuildRetVoid(e->b);
+}
+
+/* Rounds from barrier to barrier. */
+static void emit_rounds(entry *e, LLVMValueRef contexts)
+{
+    cpu_kernel *k = e->k;
+    LLVMBuilderRef b = e->b;
+    LLVMValueRef zero = cpu_int(k->i32, 0), start = cpu_int(k->i32, (uint64_t)k->barrier_count + 1);
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(b), round = new_block(e, "round"), group = new_block(e, "simdgroup");
+    LLVMBasicBlockRef look = new_block(e, "look"), run = new_block(e, "run"), way[2] = {new_block(e, "fast"),
+        new_block(e, "general")}, ran = new_block(e, "ran"), agree = new_block(e, "agree"), next = new_block(e, "next"),
+        done = new_block(e, "done"), end = new_block(e, "end");
+    LLVMBuildBr(b, round);
+
+    LLVMPositionBuilderAtEnd(b, round);
+    LLVMValueRef state = LLVMBuildPhi(b, k->i32, "state");
+    LLVMBuildBr(b, group);
+
+    LLVMPositionBuilderAtEnd(b, group);
+    LLVMValueRef simdgroup = LLVMBuildPhi(b, k->i32, "simdgroup"), waits = LLVMBuildPhi(b, k->i32, "waits");
+    LLVMValueRef offset = LLVMBuildNUWMul(b, LLVMBuildZExt(b, simdgroup, k->i64, ""), cpu_int(k->i64, k->context_used), "");
+    LLVMValueRef context = LLVMBuildGEP2(b, k->i8, contexts, &offset, 1, "context");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, state, start, ""), run, look);
+
+    LLVMPositionBuilderAtEnd(b, look); /* has it returned? */
+    LLVMBuildCondBr(b, is_zero(e, LLVMBuildLoad2(b, k->i32, context, "")), next, run);
+
+    LLVMPositionBuilderAtEnd(b, run);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, simdgroup, e->full, ""), way[0], way[1]);
+    LLVMValueRef results[2];
+    for (int i = 0; i < 2; i++) {
+        LLVMPositionBuilderAtEnd(b, way[i]);
+        results[i] = call_step(e, i, simdgroup, context, state);
+        LLVMBuildBr(b, ran);
+    }
+    LLVMPositionBuilderAtEnd(b, ran);
+    LLVMValueRef result = LLVMBuildPhi(b, k->i32, "result");
+    phi2(result, results[0], way[0], results[1], way[1]);
+    LLVMBuildStore(b, result, context);
+    LLVMValueRef differs = LLVMBuildICmp(b, LLVMIntNE, result, waits, "");
+    LLVMValueRef both = LLVMBuildAnd(b, LLVMBuildNot(b, is_zero(e, result), ""), LLVMBuildNot(b, is_zero(e, waits), ""), "");
+    report_divergence(e, LLVMBuildAnd(b, differs, both, ""), agree);
+
+    LLVMPositionBuilderAtEnd(b, agree);
+    LLVMValueRef together = LLVMBuildOr(b, result, waits, "");
+    LLVMBuildBr(b, next);
+
+    LLVMPositionBuilderAtEnd(b, next);
+    LLVMValueRef now_waits = LLVMBuildPhi(b, k->i32, "");
+    phi2(now_waits, waits, look, together, agree);
+    LLVMValueRef following = LLVMBuildNUWAdd(b, simdgroup, cpu_int(k->i32, 1), "");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, following, e->count, ""), group, done);
+    phi2(simdgroup, zero, round, following, next);
+    phi2(waits, zero, round, now_waits, next);
+
+    LLVMPositionBuilderAtEnd(b, done);
+    LLVMBuildCondBr(b, is_zero(e, now_waits), end, round);
+    phi2(state, start, before, now_waits, done);
+    LLVMPositionBuilderAtEnd(b, end);
+}
+
+static LLVMValueRef load_pointer(cpu_kernel *k, LLVMBuilderRef b, LLVMTypeRef type, LLVMValueRef base, size_t offset)
+{
+    LLVMValueRef index = cpu_int(k->i64, offset);
+    LLVMValueRef at = LLVMBuildGEP2(b, k->i8, base, &index, 1, "");
+    if (LLVMGetTypeKind(type) != LLVMPointerTypeKind)
+        cpu_fail(&k->job, TOMBAC_ERROR_COMPILER, "cpu engine: an argument that is no pointer");
+    return LLVMBuildLoad2(b, type, at, "");
+}
+
+void cpu_entry_emit(cpu_kernel *k, LLVMValueRef fast, LLVMValueRef general)
+{
+    entry e = {.k = k, .b = k->builder, .steps = {fast, general}, .kernel_arguments = LLVMCountParams(k->function)};
+    LLVMTypeRef types[3] = {k->ptr, k->ptr, k->ptr};
+    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(k->context), types, 3, 0);
+    static const char *const dispatch_attributes[] = {"noalias", "readonly", "nonnull", NULL};
+    e.function = LLVMAddFunction(k->module, TB_CPU_ENTRY, type);
+    function_attributes(k, e.function);
+    add_parameter_attributes(k, e.function, 0, dispatch_attributes);
+    e.arguments = cpu_alloc(&k->job, e.kernel_arguments + PARAM_COUNT, sizeof *e.arguments);
+    LLVMPositionBuilderAtEnd(e.b, new_block(&e, "entry"));
+
+    LLVMValueRef dispatch = LLVMGetParam(e.function, 0), group = LLVMGetParam(e.function, 2);
+    for (unsigned i = 0; i < e.kernel_arguments; i++)
+        e.arguments[i] = load_pointer(
+            k, e.b, LLVMTypeOf(LLVMGetParam(k->function, i)), LLVMGetParam(e.function, 1), i * sizeof(void *));
+    e.arguments[e.kernel_arguments + PARAM_DISPATCH] = dispatch;
+    e.arguments[e.kernel_arguments + PARAM_MEMORY] =
+        load_pointer(k, e.b, k->ptr, group, offsetof(tb_cpu_group, threadgroup_memory));
+    find_shape(&e, dispatch);
+    if (k->has_barrier) {
+        emit_rounds(&e, load_pointer(k, e.b, k->ptr, group, offsetof(tb_cpu_group, context)));
+    } else {
+        emit_loop(&e, 0, cpu_int(k->i32, 0), e.full);
+        emit_loop(&e, 1, e.full, e.count);
+    }
+    LLVMBuildRetVoid(e.b);
+}

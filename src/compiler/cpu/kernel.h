@@ -1,0 +1,258 @@
+/* One kernel on its way through the vectoriser: the facts that the passes find, and who finds them.
+ *
+ *     prepare.c      IR of the kernel -> canonical IR: one return, two-way branches, barriers at the start of a block
+ *     graph.c        blocks, edges, values                                       (fills cpu_block, cpu_value)
+ *     dominance.c    dominators, post-dominators
+ *     loops.c        natural loops, and the order in which blocks are laid out
+ *     shape.c        the lattice of lane shapes;  transfer.c: the shape of each instruction's result
+ *     divergence.c   fixpoint of shapes and of divergent control
+ *     masks.c        which blocks share an execution mask
+ *     linearise.c    blocks to vector code under masks (uses value.c, instruction.c, memory.c, group.c, lanes.c,
+ *                    collective.c)
+ *     barrier.c      states: what is saved at a barrier and restored after it
+ *     entry.c        the loop over SIMD-groups, the entry point
+ *
+ * Blocks and values are numbers into k->blocks and k->values. Memory of the analysis comes from one arena. A pass that finds
+ * something that it cannot do calls cpu_fail, which leaves all passes at once (setjmp in vectorise.c). */
+#ifndef TB_COMPILER_CPU_KERNEL_H
+#define TB_COMPILER_CPU_KERNEL_H
+
+#include "artifact/abi.h"
+#include "compiler/cpu/cpu.h"
+#include "compiler/cpu/operation.h"
+#include "compiler/cpu/support.h"
+
+#include <llvm-c/Core.h>
+#include <llvm-c/Target.h>
+
+enum { LANES = TB_SIMD_WIDTH, LANE_BITS = 5, MAX_COPIES = 4 };
+
+/* ---- Shapes ----
+ * Lanes come in aligned blocks of 2^bits. In each block, lane l holds base + sum over b of stride[b] * (bit b of l), in the
+ * arithmetic of the value's type. Uniform is bits = 5 and no stride; a varying value has bits = 0. */
+typedef struct cpu_shape {
+    int64_t stride[LANE_BITS];
+    int8_t bits;
+    int8_t align; /* every base is a multiple of 2^align; 63: every base is zero */
+    bool top;     /* nothing known yet (optimistic start) */
+} cpu_shape;
+
+typedef struct cpu_log_call cpu_log_call;
+
+typedef struct cpu_value {
+    LLVMValueRef ir;
+    int block;
+    cpu_operation operation; /* of calls; OP_NONE if it is no call of ours */
+    cpu_shape shape;
+    int cell;    /* private arrays kept cell by cell: bytes of a cell, else 0 */
+    int copies;  /* kept as that many scalars (first lanes of the blocks of lanes), 0: kept as a vector */
+    bool crosses;        /* used in another block */
+    bool done;           /* already emitted, together with an earlier instruction */
+    LLVMTypeRef type;    /* of one copy, or of the vector */
+    LLVMValueRef now[MAX_COPIES];      /* the definition, while its block is being emitted */
+    LLVMValueRef slot[MAX_COPIES];     /* memory of a value that crosses blocks */
+    LLVMValueRef incoming[MAX_COPIES]; /* phis: what edges store */
+} cpu_value;
+
+typedef struct cpu_block {
+    LLVMBasicBlockRef ir;
+    int successors[2], successor_count; /* distinct */
+    int *predecessors, predecessor_count;
+    int first_value, value_count;       /* values are numbered in program order */
+    int rpo;                            /* reverse post-order */
+    int idom, ipdom;                    /* immediate (post-)dominator; -1: none; the root's is itself */
+    int dom_in, dom_out, pdom_in, pdom_out;
+    int loop;                           /* innermost, -1: none */
+    int position;                       /* in k->order */
+    bool forced;           /* leaves a loop around a barrier: uniform by the language's rule */
+    bool divergent_branch; /* lanes may go both ways */
+    bool divergent_phis;   /* lanes may arrive by different edges */
+    bool temporal_phis;    /* ... in different iterations of a loop */
+    int leader;            /* block with the same mask; itself if it owns one */
+    bool cheap;            /* may run with no lane active */
+    /* Emission */
+    LLVMBasicBlockRef out;
+    LLVMValueRef pending_mask; /* slot: lanes that wait to enter */
+    LLVMValueRef mask_slot;    /* slot: lanes that entered */
+    uint64_t *pending;         /* set of blocks that may have waiting lanes when this one ends */
+} cpu_block;
+
+typedef struct cpu_loop {
+    int header, latch, parent, depth;
+    bool divergent;   /* lanes may leave in different iterations */
+    bool has_barrier;
+    uint64_t *members;
+} cpu_loop;
+
+/* Which code is being made: the same analysis and emission run once per variant. */
+typedef enum cpu_layout {
+    LAYOUT_ROWS,    /* a full SIMD-group that lies in one row: x is first + lane, y and z are uniform */
+    LAYOUT_BOX,     /* a full SIMD-group of a threadgroup of known size: strides are constants */
+    LAYOUT_GENERAL  /* anything, with a mask of the threads that exist */
+} cpu_layout;
+
+typedef struct cpu_kernel {
+    cpu_job job;
+    const cpu_options *options;
+    LLVMContextRef context;
+    LLVMModuleRef module;
+    LLVMTargetDataRef layout;
+    LLVMValueRef function; /* scalar kernel */
+    LLVMTypeRef i1, i8, i16, i32, i64, f32, ptr, mask_type;
+    int piece_bytes; /* preferred width of memory accesses: 64 or 32 */
+
+    /* graph, loops */
+    cpu_block *blocks;
+    int block_count;
+    cpu_value *values;
+    int value_count;
+    cpu_loop *loops;
+    int loop_count;
+    int *order;
+    cpu_map block_map, value_map;
+    bool has_barrier;
+
+    /* variant */
+    cpu_layout variant;
+
+    /* emission */
+    LLVMBuilderRef builder, entry_builder; /* entry_builder: end of the block of allocas */
+    LLVMValueRef step;                     /* function being made */
+    LLVMBasicBlockRef entry, init;
+    cpu_map arguments;                     /* parameter of the kernel -> its place among the step's */
+    LLVMValueRef parameter[8];             /* step parameters after the kernel's own */
+    LLVMValueRef thread_base;              /* index of the first thread */
+    LLVMValueRef position[3];              /* of the first thread; of all threads in the general variant */
+    LLVMValueRef all, entry_mask;          /* constant true; mask of the threads that exist */
+    LLVMValueRef mask;                     /* of the block being emitted */
+    LLVMValueRef dummy;                    /* 64 bytes of nothing, for loads without a lane */
+    int current;                           /* block being emitted */
+    size_t context_used;
+    struct cpu_barrier *barriers;
+    int barrier_count;
+    struct cpu_pending_store *pending_store;
+    struct cpu_log_call *log_first, *log_last; /* calls of the log line that is being collected */
+    int log_leader;
+} cpu_kernel;
+
+/* Positions in k->parameter. */
+enum {
+    PARAM_DISPATCH, PARAM_SIMDGROUP, PARAM_MEMORY, PARAM_CONTEXT, PARAM_GROUPS_PER_ROW,
+    PARAM_WIDTH_FACTOR,  /* reciprocal (entry.c) of SIMD-groups per row, or of the width in the general variant */
+    PARAM_HEIGHT_FACTOR, /* reciprocal of the height */
+    PARAM_STATE,         /* barrier to resume at, or one more than the last: start */
+    PARAM_COUNT
+};
+
+/* ---- Passes, in this order ---- */
+void cpu_prepare(cpu_kernel *k);
+void cpu_graph_build(cpu_kernel *k);
+void cpu_dominance_build(cpu_kernel *k);
+void cpu_loops_build(cpu_kernel *k);
+void cpu_order_build(cpu_kernel *k);
+void cpu_arrays_find(cpu_kernel *k);
+void cpu_divergence_find(cpu_kernel *k);
+void cpu_masks_find(cpu_kernel *k);
+LLVMValueRef cpu_step_emit(cpu_kernel *k, const char *name); /* entry.c; calls cpu_linearise */
+void cpu_linearise(cpu_kernel *k);
+void cpu_entry_emit(cpu_kernel *k, LLVMValueRef fast, LLVMValueRef general);
+
+/* ---- Graph ---- */
+bool cpu_dominates(const cpu_kernel *k, int a, int b);
+bool cpu_post_dominates(const cpu_kernel *k, int a, int b);
+/* Is block b in loop l (-1: the whole function)? */
+bool cpu_in_loop(const cpu_kernel *k, int l, int b);
+bool cpu_is_header(const cpu_kernel *k, int b);
+cpu_value *cpu_value_of(const cpu_kernel *k, LLVMValueRef ir);
+int cpu_block_of(const cpu_kernel *k, LLVMBasicBlockRef ir);
+
+/* ---- Shapes ---- */
+cpu_shape cpu_shape_uniform(int align);
+cpu_shape cpu_shape_linear(int64_t stride, int align);
+cpu_shape cpu_shape_varying(void);
+/* Only the lowest `bits` lane bits count. */
+cpu_shape cpu_shape_cut(cpu_shape s, int bits);
+cpu_shape cpu_shape_meet(cpu_shape a, cpu_shape b);
+/* Cut to the leading lane bits without stride: what an operation on equal inputs gives. */
+cpu_shape cpu_shape_equal_lanes(cpu_shape s);
+bool cpu_shape_equals(const cpu_shape *a, const cpu_shape *b);
+bool cpu_shape_is_uniform(const cpu_shape *s);
+bool cpu_shape_has_stride(const cpu_shape *s);
+/* All lanes in one block, at distance `stride`? */
+bool cpu_shape_is_linear(const cpu_shape *s, int64_t stride);
+int64_t cpu_shape_offset(const cpu_shape *s, int lane);
+/* Scalar copies by which a value of this shape is kept; 0: it needs a vector. */
+int cpu_shape_copies(const cpu_shape *s);
+cpu_shape cpu_shape_of(const cpu_kernel *k, LLVMValueRef ir);
+cpu_shape cpu_transfer(const cpu_kernel *k, const cpu_value *value);
+/* Is `index`, a zext or sext, exactly strided only as an index of an in-bounds address (transfer.c)? */
+bool cpu_index_assumed(const cpu_kernel *k, LLVMValueRef index, uint64_t scale, cpu_shape *shape);
+
+/* ---- Emission helpers (value.c) ---- */
+LLVMTypeRef cpu_vector_type(cpu_kernel *k, LLVMTypeRef type);
+LLVMValueRef cpu_int(LLVMTypeRef type, uint64_t value);
+LLVMValueRef cpu_splat(cpu_kernel *k, LLVMValueRef scalar);
+LLVMValueRef cpu_lane_numbers(cpu_kernel *k, LLVMTypeRef type);
+LLVMValueRef cpu_shuffle(cpu_kernel *k, LLVMValueRef a, LLVMValueRef b, const int *index, int count);
+LLVMValueRef cpu_slice(cpu_kernel *k, LLVMValueRef vector, int from, int count);
+/* Joins `count` (a power of two) vectors of `width` lanes; overwrites `parts`. */
+LLVMValueRef cpu_concat(cpu_kernel *k, LLVMValueRef *parts, int count, int width);
+LLVMValueRef cpu_intrinsic(cpu_kernel *k, const char *name, LLVMTypeRef *overloads, int overload_count,
+    LLVMValueRef *arguments, int argument_count);
+LLVMValueRef cpu_at(cpu_kernel *k, LLVMValueRef base, int64_t bytes);
+LLVMValueRef cpu_alloca(cpu_kernel *k, LLVMTypeRef type, const char *name);
+LLVMBasicBlockRef cpu_new_block(cpu_kernel *k, const char *name);
+/* Scalar number i of n of a value that is kept as scalars; the vector of any value. */
+LLVMValueRef cpu_scalar(cpu_kernel *k, LLVMValueRef ir, int i, int n);
+LLVMValueRef cpu_vector(cpu_kernel *k, LLVMValueRef ir);
+void cpu_define(cpu_kernel *k, cpu_value *value, int copy, LLVMValueRef definition);
+bool cpu_is_uniform(const cpu_kernel *k, LLVMValueRef ir);
+/* Masks are <32 x i1>. */
+LLVMValueRef cpu_mask_bits(cpu_kernel *k, LLVMValueRef mask);      /* i32 */
+LLVMValueRef cpu_mask_any(cpu_kernel *k, LLVMValueRef mask);       /* i1 */
+LLVMValueRef cpu_mask_all(cpu_kernel *k, LLVMValueRef mask);       /* i1 */
+LLVMValueRef cpu_mask_and(cpu_kernel *k, LLVMValueRef mask, LLVMValueRef condition);
+LLVMValueRef cpu_mask_first(cpu_kernel *k, LLVMValueRef mask);     /* i32: lowest lane; mask is not empty */
+/* `value` where the mask is set, `other` (a scalar) elsewhere. */
+LLVMValueRef cpu_mask_select(cpu_kernel *k, LLVMValueRef mask, LLVMValueRef value, LLVMValueRef other);
+
+/* ---- Instructions ---- */
+void cpu_emit_instruction(cpu_kernel *k, cpu_value *value);
+void cpu_emit_scalars(cpu_kernel *k, cpu_value *value);
+void cpu_emit_load(cpu_kernel *k, cpu_value *value);
+void cpu_emit_store(cpu_kernel *k, cpu_value *value);
+void cpu_emit_atomic(cpu_kernel *k, cpu_value *value);
+void cpu_emit_call(cpu_kernel *k, cpu_value *value);
+void cpu_emit_collective(cpu_kernel *k, cpu_value *value);
+void cpu_emit_matrix(cpu_kernel *k, cpu_value *value);
+void cpu_emit_address(cpu_kernel *k, cpu_value *value);
+
+/* ---- Lane loops (lanes.c) ---- */
+typedef void cpu_lane_body(cpu_kernel *k, LLVMValueRef lane, void *data);
+/* Runs `body` for each active lane, lowest first; `lane` is an i64. */
+void cpu_lane_loop(cpu_kernel *k, LLVMValueRef mask, cpu_lane_body *body, void *data);
+/* A vector in memory for access by lane number, and one lane of it. */
+LLVMValueRef cpu_spill(cpu_kernel *k, LLVMValueRef vector);
+LLVMValueRef cpu_spilled_lane(cpu_kernel *k, LLVMValueRef memory, LLVMTypeRef type, LLVMValueRef lane);
+void cpu_set_spilled_lane(cpu_kernel *k, LLVMValueRef memory, LLVMValueRef value, LLVMValueRef lane);
+LLVMValueRef cpu_spill_room(cpu_kernel *k, LLVMTypeRef type);
+LLVMValueRef cpu_unspill(cpu_kernel *k, LLVMValueRef memory, LLVMTypeRef type);
+/* The instruction itself, once per active lane, on its scalar operands. */
+LLVMValueRef cpu_by_lanes(cpu_kernel *k, LLVMValueRef instruction);
+
+/* ---- Grouped accesses (group.c) ---- */
+bool cpu_group_load(cpu_kernel *k, cpu_value *value);
+bool cpu_group_store(cpu_kernel *k, cpu_value *value);
+
+/* ---- Barriers (barrier.c) ---- */
+typedef struct cpu_barrier {
+    LLVMBasicBlockRef block, resume; /* ends with the return of the state; starts again here */
+} cpu_barrier;
+void cpu_barrier_split(cpu_kernel *k);
+void cpu_emit_barrier(cpu_kernel *k);
+void cpu_barrier_save(cpu_kernel *k);
+
+/* ---- Attributes (entry.c) ---- */
+LLVMAttributeRef cpu_attribute(cpu_kernel *k, const char *name, uint64_t value);
+
+#endif

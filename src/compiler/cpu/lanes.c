@@ -1,0 +1,232 @@
+/* What has no vector form runs lane by lane: atomics, calls into the host, scattered bytes.
+ *
+ * Takes the mask; promises that the active lanes, and only they, run the instruction once each, the lowest first (one of the
+ * orders that Metal allows). Operands that differ between lanes are written to the stack once and read back by lane number: an
+ * extractelement at a variable place would do that in every iteration. */
+#include "compiler/cpu/kernel.h"
+
+/* ---- Vectors in memory ---- */
+
+static LLVMTypeRef stored_type(cpu_kernel *k, LLVMTypeRef type)
+{
+    bool bits = LLVMGetTypeKind(type) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) < 8;
+    return bits ? k->i8 : type;
+}
+
+LLVMValueRef cpu_spill_room(cpu_kernel *k, LLVMTypeRef type)
+{
+    LLVMValueRef memory = cpu_alloca(k, cpu_vector_type(k, stored_type(k, type)), "lanes");
+    LLVMSetAlignment(memory, 64);
+    return memory;
+}
+
+LLVMValueRef cpu_spill(cpu_kernel *k, LLVMValueRef vector)
+{
+    LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(vector)), stored = stored_type(k, type);
+    LLVMValueRef memory = cpu_spill_room(k, type);
+    if (stored != type) vector = LLVMBuildZExt(k->builder, vector, cpu_vector_type(k, stored), "");
+    LLVMBuildStore(k->builder, vector, memory);
+    return memory;
+}
+
+LLVMValueRef cpu_unspill(cpu_kernel *k, LLVMValueRef memory, LLVMTypeRef type)
+{
+    LLVMTypeRef stored = stored_type(k, type);
+    LLVMValueRef vector = LLVMBuildLoad2(k->builder, cpu_vector_type(k, stored), memory, "");
+    return stored == type ? vector : LLVMBuildTrunc(k->builder, vector, cpu_vector_type(k, type), "");
+}
+
+LLVMValueRef cpu_spilled_lane(cpu_kernel *k, LLVMValueRef memory, LLVMTypeRef type, LLVMValueRef lane)
+{
+    LLVMTypeRef stored = stored_type(k, type);
+    LLVMValueRef at = LLVMBuildGEP2(k->builder, stored, memory, &lane, 1, "");
+    LLVMValueRef value = LLVMBuildLoad2(k->builder, stored, at, "");
+    return stored == type ? value : LLVMBuildTrunc(k->builder, value, type, "");
+}
+
+void cpu_set_spilled_lane(cpu_kernel *k, LLVMValueRef memory, LLVMValueRef value, LLVMValueRef lane)
+{
+    LLVMTypeRef type = LLVMTypeOf(value), stored = stored_type(k, type);
+    if (stored != type) value = LLVMBuildZExt(k->builder, value, stored, "");
+    LLVMBuildStore(k->builder, value, LLVMBuildGEP2(k->builder, stored, memory, &lane, 1, ""));
+}
+
+/* ---- The loop ---- */
+
+void cpu_lane_loop(cpu_kernel *k, LLVMValueRef mask, cpu_lane_body *body, void *data)
+{
+    LLVMValueRef all = cpu_mask_bits(k, mask), zero = cpu_int(k->i32, 0);
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(k->builder);
+    LLVMBasicBlockRef loop = cpu_new_block(k, "lane"), end = cpu_new_block(k, "lanes.end");
+    if (mask == k->all)
+        LLVMBuildBr(k->builder, loop);
+    else
+        LLVMBuildCondBr(k->builder, LLVMBuildICmp(k->builder, LLVMIntNE, all, zero, ""), loop, end);
+    LLVMPositionBuilderAtEnd(k->builder, loop);
+    LLVMValueRef left = LLVMBuildPhi(k->builder, k->i32, "left");
+    LLVMValueRef arguments[2] = {left, cpu_int(k->i1, 1)};
+    LLVMValueRef lane = cpu_intrinsic(k, "llvm.cttz", &k->i32, 1, arguments, 2);
+    body(k, LLVMBuildZExt(k->builder, lane, k->i64, ""), data);
+    LLVMValueRef less = LLVMBuildSub(k->builder, left, cpu_int(k->i32, 1), "");
+    LLVMValueRef next = LLVMBuildAnd(k->builder, left, less, "");
+    LLVMValueRef values[2] = {all, next};
+    LLVMBasicBlockRef blocks[2] = {before, LLVMGetInsertBlock(k->builder)};
+    LLVMAddIncoming(left, values, blocks, 2);
+    LLVMBuildCondBr(k->builder, LLVMBuildICmp(k->builder, LLVMIntNE, next, zero, ""), loop, end);
+    LLVMPositionBuilderAtEnd(k->builder, end);
+}
+
+/* ---- One instruction by lanes ---- */
+
+enum { MAX_OPERANDS = 16 };
+
+typedef struct one {
+    LLVMValueRef ir, operand[MAX_OPERANDS], result[2];
+    LLVMTypeRef spilled[MAX_OPERANDS], result_type[2]; /* NULL: the operand is the same for all lanes */
+    int count, result_count;
+} one;
+
+/* One OS thread runs the threadgroup, so its memory needs no lock. */
+static bool is_threadgroup_memory(LLVMValueRef pointer)
+{
+    return LLVMGetPointerAddressSpace(LLVMTypeOf(pointer)) == 3;
+}
+
+static LLVMValueRef combine_plain(cpu_kernel *k, LLVMAtomicRMWBinOp op, LLVMValueRef old, LLVMValueRef x)
+{
+    LLVMBuilderRef b = k->builder;
+    switch (op) {
+    case LLVMAtomicRMWBinOpXchg: return x;
+    case LLVMAtomicRMWBinOpAdd: return LLVMBuildAdd(b, old, x, "");
+    case LLVMAtomicRMWBinOpSub: return LLVMBuildSub(b, old, x, "");
+    case LLVMAtomicRMWBinOpAnd: return LLVMBuildAnd(b, old, x, "");
+    case LLVMAtomicRMWBinOpNand: return LLVMBuildNot(b, LLVMBuildAnd(b, old, x, ""), "");
+    case LLVMAtomicRMWBinOpOr: return LLVMBuildOr(b, old, x, "");
+    case LLVMAtomicRMWBinOpXor: return LLVMBuildXor(b, old, x, "");
+    case LLVMAtomicRMWBinOpMax: return LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntSGT, old, x, ""), old, x, "");
+    case LLVMAtomicRMWBinOpMin: return LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntSLT, old, x, ""), old, x, "");
+    case LLVMAtomicRMWBinOpUMax: return LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntUGT, old, x, ""), old, x, "");
+    case LLVMAtomicRMWBinOpUMin: return LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntULT, old, x, ""), old, x, "");
+    case LLVMAtomicRMWBinOpFAdd: return LLVMBuildFAdd(b, old, x, "");
+    case LLVMAtomicRMWBinOpFSub: return LLVMBuildFSub(b, old, x, "");
+    default: return NULL;
+    }
+}
+
+static void body_of_one(cpu_kernel *k, LLVMValueRef lane, void *data)
+{
+    one *d = data;
+    LLVMValueRef a[MAX_OPERANDS], result = NULL;
+    LLVMBuilderRef b = k->builder;
+    for (int i = 0; i < d->count; i++)
+        a[i] = d->spilled[i] ? cpu_spilled_lane(k, d->operand[i], d->spilled[i], lane) : d->operand[i];
+    LLVMOpcode opcode = LLVMGetInstructionOpcode(d->ir);
+    bool local = opcode != LLVMCall && is_threadgroup_memory(LLVMGetOperand(d->ir, opcode == LLVMStore));
+    if (opcode == LLVMAtomicRMW && local && !LLVMGetVolatile(d->ir)) {
+        LLVMValueRef old = LLVMBuildLoad2(b, LLVMTypeOf(a[1]), a[0], "");
+        LLVMValueRef new = combine_plain(k, LLVMGetAtomicRMWBinOp(d->ir), old, a[1]);
+        if (new) {
+            LLVMBuildStore(b, new, a[0]);
+            result = old;
+        }
+    } else if (opcode == LLVMAtomicCmpXchg && local && !LLVMGetVolatile(d->ir)) {
+        LLVMValueRef old = LLVMBuildLoad2(b, LLVMTypeOf(a[1]), a[0], "");
+        LLVMValueRef same = LLVMBuildICmp(b, LLVMIntEQ, old, a[1], "");
+        LLVMBuildStore(b, LLVMBuildSelect(b, same, a[2], old, ""), a[0]);
+        result = LLVMBuildInsertValue(b, LLVMGetPoison(LLVMTypeOf(d->ir)), old, 0, "");
+        result = LLVMBuildInsertValue(b, result, same, 1, "");
+    }
+    if (!result) {
+        result = LLVMInstructionClone(d->ir);
+        for (int i = 0; i < d->count; i++) LLVMSetOperand(result, (unsigned)i, a[i]);
+        LLVMInsertIntoBuilder(b, result);
+    }
+    for (int i = 0; i < d->result_count; i++) {
+        LLVMValueRef part = d->result_count > 1 ? LLVMBuildExtractValue(b, result, (unsigned)i, "") : result;
+        cpu_set_spilled_lane(k, d->result[i], part, lane);
+    }
+}
+
+LLVMValueRef cpu_by_lanes(cpu_kernel *k, LLVMValueRef ir)
+{
+    one d = {.ir = ir, .count = LLVMGetNumOperands(ir)};
+    if (LLVMIsACallInst(ir)) d.count--;
+    if (d.count > MAX_OPERANDS)
+        cpu_fail(&k->job, TOMBAC_ERROR_UNSUPPORTED, "cpu engine: a call with more than %d operands", MAX_OPERANDS);
+    for (int i = 0; i < d.count; i++) {
+        LLVMValueRef o = LLVMGetOperand(ir, (unsigned)i);
+        d.spilled[i] = cpu_is_uniform(k, o) ? NULL : LLVMTypeOf(o);
+        d.operand[i] = d.spilled[i] ? cpu_spill(k, cpu_vector(k, o)) : cpu_scalar(k, o, 0, 1);
+    }
+    LLVMTypeRef type = LLVMTypeOf(ir);
+    LLVMTypeKind kind = LLVMGetTypeKind(type);
+    if (kind != LLVMVoidTypeKind && LLVMGetFirstUse(ir))
+        d.result_count = kind == LLVMStructTypeKind ? (int)LLVMCountStructElementTypes(type) : 1;
+    if (d.result_count > 2) cpu_fail(&k->job, TOMBAC_ERROR_UNSUPPORTED, "cpu engine: a call that returns a large struct");
+    for (int i = 0; i < d.result_count; i++) {
+        d.result_type[i] = d.result_count > 1 ? LLVMStructGetTypeAtIndex(type, (unsigned)i) : type;
+        d.result[i] = cpu_spill_room(k, d.result_type[i]);
+    }
+    cpu_lane_loop(k, k->mask, body_of_one, &d);
+    if (!d.result_count) return NULL;
+    if (d.result_count == 1) return cpu_unspill(k, d.result[0], d.result_type[0]);
+    LLVMValueRef result = LLVMGetPoison(cpu_vector_type(k, type));
+    for (int i = 0; i < d.result_count; i++)
+        result = LLVMBuildInsertValue(k->builder, result, cpu_unspill(k, d.result[i], d.result_type[i]), (unsigned)i, "");
+    return result;
+}
+
+/* ---- Atomics ---- */
+
+/* Combines all lanes into one number by the operation; NULL where order or rounding could be seen. */
+static LLVMValueRef combine_lanes(cpu_kernel *k, LLVMAtomicRMWBinOp op, LLVMValueRef x)
+{
+    LLVMTypeRef type = LLVMTypeOf(x), element = LLVMGetElementType(type);
+    if (LLVMGetTypeKind(element) != LLVMIntegerTypeKind) return NULL;
+    uint64_t top = (uint64_t)1 << (LLVMGetIntTypeWidth(element) - 1), neutral = 0;
+    const char *name;
+    switch (op) {
+    case LLVMAtomicRMWBinOpAdd: case LLVMAtomicRMWBinOpSub: name = "llvm.vector.reduce.add"; break;
+    case LLVMAtomicRMWBinOpOr: name = "llvm.vector.reduce.or"; break;
+    case LLVMAtomicRMWBinOpXor: name = "llvm.vector.reduce.xor"; break;
+    case LLVMAtomicRMWBinOpAnd: name = "llvm.vector.reduce.and", neutral = ~(uint64_t)0; break;
+    case LLVMAtomicRMWBinOpUMax: name = "llvm.vector.reduce.umax"; break;
+    case LLVMAtomicRMWBinOpUMin: name = "llvm.vector.reduce.umin", neutral = ~(uint64_t)0; break;
+    case LLVMAtomicRMWBinOpMax: name = "llvm.vector.reduce.smax", neutral = top; break;
+    case LLVMAtomicRMWBinOpMin: name = "llvm.vector.reduce.smin", neutral = top - 1; break;
+    default: return NULL;
+    }
+    x = cpu_mask_select(k, k->mask, x, cpu_int(element, neutral));
+    return cpu_intrinsic(k, name, &type, 1, &x, 1);
+}
+
+/* All lanes on one address, and nobody asks for the old value: one atomic operation. */
+static bool emit_combined(cpu_kernel *k, LLVMValueRef ir)
+{
+    LLVMValueRef pointer = LLVMGetOperand(ir, 0);
+    if (LLVMGetInstructionOpcode(ir) != LLVMAtomicRMW || LLVMGetFirstUse(ir) || !cpu_is_uniform(k, pointer) ||
+        LLVMGetVolatile(ir))
+        return false;
+    LLVMAtomicRMWBinOp op = LLVMGetAtomicRMWBinOp(ir);
+    if (LLVMGetTypeKind(LLVMTypeOf(ir)) != LLVMIntegerTypeKind) return false;
+    LLVMValueRef x = combine_lanes(k, op, cpu_vector(k, LLVMGetOperand(ir, 1)));
+    if (!x) return false;
+    LLVMValueRef address = cpu_scalar(k, pointer, 0, 1);
+    if (is_threadgroup_memory(pointer)) {
+        LLVMValueRef old = LLVMBuildLoad2(k->builder, LLVMTypeOf(x), address, "");
+        LLVMBuildStore(k->builder, combine_plain(k, op, old, x), address);
+        return true;
+    }
+    LLVMValueRef clone = LLVMInstructionClone(ir);
+    LLVMSetOperand(clone, 0, address);
+    LLVMSetOperand(clone, 1, x);
+    LLVMInsertIntoBuilder(k->builder, clone);
+    return true;
+}
+
+void cpu_emit_atomic(cpu_kernel *k, cpu_value *value)
+{
+    if (emit_combined(k, value->ir)) return;
+    LLVMValueRef result = cpu_by_lanes(k, value->ir);
+    if (result) cpu_define(k, value, 0, result);
+}

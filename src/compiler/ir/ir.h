@@ -1,0 +1,129 @@
+/* From the front end's bitcode to one prepared kernel, the input of every engine.
+ *
+ * ir_prepare takes the bitcode of front_compile and gives a module with the host's triple and data layout in which one
+ * function is defined, "tombac.kernel":
+ *   - its parameters are the bindable arguments in the order of ir_kernel.arguments (no positions): ptr addrspace(1) for
+ *     buffer and constant arguments, ptr addrspace(3) for threadgroup ones; active references to constant memory carry
+ *     noalias readonly nonnull dereferenceable(n). It returns void. An inactive argument has no uses;
+ *   - function constants are folded, the math library is linked, everything is inlined, nothing is left to resolve but the
+ *     operations of docs/operations.md (calls named __tombac_...) and LLVM intrinsics;
+ *   - positions are calls of docs/operations.md with !range, declared memory(none) willreturn nounwind;
+ *   - threadgroup variables are offsets from one call of __tombac_threadgroup_memory, ptr addrspace(3), 64-byte aligned;
+ *   - values are in SSA form (sroa), constant branches folded, but the control flow is the source's: no loop was rotated,
+ *     unrolled or merged. Every loop is natural and has one latch;
+ *   - llvm.fmuladd is llvm.fma and llvm.round is expanded, so that engines agree bit for bit; memcpy, memmove and memset of
+ *     a small constant size are loads and stores; no lifetime markers, no annotations.
+ *   - integer division cannot trap, shift counts are below the width, float to integer conversions saturate (define.c).
+ * Program-scope constant tables remain as internal constant globals in addrspace(1).
+ *
+ * The context belongs to the ir_kernel. LLVM's own fatal errors end the process (the caller installs a handler). */
+#ifndef TB_COMPILER_IR_H
+#define TB_COMPILER_IR_H
+
+#include "base/error.h"
+#include "compiler/front/front.h"
+
+#include <llvm-c/Core.h>
+#include <llvm-c/TargetMachine.h>
+
+#define IR_KERNEL_FUNCTION "tombac.kernel"
+
+/* ---- Reflection ---- */
+
+/* A type as reflection shows it. Scalars and vectors of scalars have a scalar type; all else is TOMBAC_TYPE_OTHER. */
+typedef struct ir_type {
+    char *name;             /* Metal's: "float4", "packed_half3", a struct's own name */
+    tombac_type scalar;
+    uint32_t vector_length; /* 1 for scalars, 2 to 4 for vectors, 0 otherwise */
+    bool packed;
+    uint64_t size, alignment; /* bytes; 0 where unknown (void) */
+    struct ir_member *members;
+    size_t member_count;
+} ir_type;
+
+typedef struct ir_member {
+    char *name;
+    uint64_t offset; /* bytes from the start of the struct */
+    uint64_t count;  /* array length (product of all dimensions), or 1 */
+    ir_type type;    /* of one element; `size` is the element's */
+} ir_member;
+
+typedef struct ir_argument {
+    const front_parameter *parameter; /* never a position */
+    bool active;                      /* false: its function constant removed it */
+    ir_type type;                     /* of the element pointed or referred to */
+} ir_argument;
+
+/* ---- Function constants ---- */
+
+typedef struct ir_constant_value {
+    const char *name; /* NULL: found by index */
+    uint32_t index;
+    const void *bytes; /* memory order, the constant's own size */
+    size_t size;
+} ir_constant_value;
+
+/* ---- Preparation ---- */
+
+typedef struct ir_request {
+    const front_unit *unit;     /* must outlive the ir_kernel */
+    const front_kernel *kernel;
+    const void *bitcode;
+    size_t bitcode_size;
+    const ir_constant_value *constants;
+    size_t constant_count;
+    tombac_math math;
+    const char *math_library; /* path of math.bc */
+    const char *target;       /* "x86-64-v3", "x86-64-v4": a CPU name of LLVM's x86 back end */
+} ir_request;
+
+typedef struct ir_constant_state {
+    const front_constant *constant;
+    bool set;   /* the request gave a value */
+    bool truth; /* the value is not zero */
+    bool used;  /* the kernel's code (or an argument's condition) depends on it */
+} ir_constant_state;
+
+typedef struct ir_kernel {
+    const front_unit *unit;
+    const front_kernel *kernel;
+    LLVMContextRef context;
+    LLVMModuleRef module;
+    LLVMValueRef function; /* IR_KERNEL_FUNCTION */
+    LLVMTargetMachineRef machine;
+    char *target;
+    tombac_math math;
+    tb_text messages; /* what LLVM reported through the context's diagnostic handler */
+
+    ir_argument *arguments;
+    size_t argument_count;
+    ir_constant_state *constants; /* all of the unit, in front_constant_at order */
+    size_t constant_count;
+    size_t static_threadgroup_memory;
+    bool threadgroup_barriers; /* a threadgroup barrier is left in the code */
+    bool simdgroup_operations; /* a SIMD-group, quad-group or matrix operation or a simdgroup barrier is left */
+} ir_kernel;
+
+tombac_status ir_prepare(const ir_request *request, ir_kernel **kernel, tombac_error **error);
+void ir_kernel_free(ir_kernel *kernel);
+
+/* The scalar optimisation that engines want which need no source-shaped control flow (cpu): two rounds of unrolling and
+ * scalar replacement, licm, gvn, then lower-switch, fix-irreducible, unify-loop-exits, loop-simplify, lcssa. */
+tombac_status ir_optimise(ir_kernel *kernel, tombac_error **error);
+
+/* Runs passes by their names in LLVM's pipeline syntax. */
+tombac_status ir_run_passes(ir_kernel *kernel, const char *passes, tombac_error **error);
+/* Compiles the module to an ELF object of the kernel's target, appended to `object`. */
+tombac_status ir_emit_object(ir_kernel *kernel, bool assembly, tb_text *object, tombac_error **error);
+
+/* ---- Manifest ---- */
+
+/* The JSON manifest (docs/architecture.md) of a prepared kernel; `engine` NULL leaves the facts of an engine out.
+ * `standard` as it was given, NULL: the default. */
+tombac_status ir_manifest(const ir_kernel *kernel, const char *engine, const char *standard, size_t context_size,
+    tb_text *json, tombac_error **error);
+/* Reflects every kernel of the unit from the bitcode of the whole file: {"kernels": [ ... "kernel" objects ... ]}. */
+tombac_status ir_reflect_unit(const front_unit *unit, const void *bitcode, size_t size, tb_text *json,
+    tombac_error **error);
+
+#endif

@@ -1,0 +1,27 @@
+/* The scalar optimisation for engines whose convergence no longer needs the source's control flow.
+ *
+ * Two rounds of full unrolling and scalar replacement: tiles in nested loops become values only after the second. Instcombine
+ * never verifies its fixpoint (it would end the process). The thresholds let a loop that indexes a private array unroll. */
+#include "compiler/ir/steps.h"
+
+#define COMBINE "instcombine<no-verify-fixpoint>"
+
+tombac_status ir_optimise(ir_kernel *kernel, tombac_error **error)
+{
+    static const char *const rounds[] = {
+        "function(sroa,early-cse,simplifycfg," COMBINE ",simplifycfg,loop-simplify,lcssa,"
+        "loop-mssa(loop-rotate,licm),simplifycfg,loop(indvars,loop-deletion,loop-unroll-full))",
+        "function(sroa,early-cse,simplifycfg," COMBINE ",loop-simplify,lcssa,loop(loop-unroll-full),sroa,"
+        "early-cse<memssa>," COMBINE ",gvn,simplifycfg,loop-simplify,lcssa,loop-mssa(licm),"
+        "loop(indvars,loop-deletion)," COMBINE ",simplifycfg,dce)",
+    };
+    for (size_t i = 0; i < sizeof rounds / sizeof rounds[0]; i++) {
+        tombac_status status = ir_run_passes(kernel, rounds[i], error);
+        if (status != TOMBAC_OK) return status;
+    }
+    ir_lower_intrinsics(kernel->module, kernel->function);
+    return ir_run_passes(kernel,
+        "function(sroa," COMBINE ",gvn,simplifycfg,dce,scalarizer," COMBINE ",dce,"
+        "lower-switch,mergereturn,fix-irreducible,unify-loop-exits,loop-simplify,lcssa),globaldce",
+        error);
+}

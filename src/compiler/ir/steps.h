@@ -1,0 +1,61 @@
+/* The steps of ir_prepare, in the order in which prepare.c takes them. Each is one file. */
+#ifndef TB_COMPILER_IR_STEPS_H
+#define TB_COMPILER_IR_STEPS_H
+
+#include "compiler/ir/support.h"
+
+/* annotation.c: what clang::annotate left on functions and global variables. */
+typedef struct ir_annotation {
+    LLVMValueRef value;
+    const char *text; /* lives as long as the context */
+    size_t length;
+} ir_annotation;
+tombac_status ir_annotations_read(LLVMModuleRef module, ir_annotation **list, size_t *count, tombac_error **error);
+/* The function of `kernel`, by "tombac.kernel:NAME" or "tombac.host_name:NAME"; NULL where there is none. */
+LLVMValueRef ir_annotations_kernel(const ir_annotation *list, size_t count, const front_kernel *kernel);
+/* The global annotated PREFIX followed by NAME, or NULL. */
+LLVMValueRef ir_annotations_find(const ir_annotation *list, size_t count, const char *prefix, const char *name);
+/* Removes all annotations and the lists that keep globals alive. */
+void ir_annotations_erase(LLVMModuleRef module);
+
+/* constants.c: gives function constants their values and evaluates what depends on them. Fills kernel->constants. Constants
+ * without a value, and what cannot be computed for want of one, become declarations; ir_constants_verify refuses a
+ * kernel that still reads one. */
+/* Keeps the functions that show conditions of arguments until all are read, and drops them. */
+void ir_constants_keep(ir_kernel *kernel);
+void ir_constants_drop(ir_kernel *kernel);
+tombac_status ir_constants_set(ir_kernel *kernel, const ir_request *request, const ir_annotation *annotations,
+    size_t annotation_count, tombac_error **error);
+/* Evaluates program-scope constants with dynamic initialisers (llvm.global_ctors). */
+tombac_status ir_constants_evaluate(ir_kernel *kernel, tombac_error **error);
+/* The truth of the constant that decides about an argument. */
+tombac_status ir_constants_condition(
+    ir_kernel *kernel, const front_parameter *parameter, bool *active, tombac_error **error);
+tombac_status ir_constants_verify(ir_kernel *kernel, tombac_error **error);
+
+/* arguments.c: the bindable arguments with their types. */
+tombac_status ir_arguments_reflect(LLVMContextRef context, LLVMValueRef function, const front_kernel *kernel,
+    ir_argument **arguments, size_t *count, tombac_error **error);
+void ir_arguments_free(ir_argument *arguments, size_t count);
+
+/* thunk.c: makes IR_KERNEL_FUNCTION, which calls `body` with positions computed. */
+tombac_status ir_thunk_build(ir_kernel *kernel, LLVMValueRef body, tombac_error **error);
+
+/* mathlink.c: chooses fast or precise for every __tombac_FN.f32 and links the math library if it is needed. */
+tombac_status ir_math_link(ir_kernel *kernel, const char *library, tombac_error **error);
+
+/* loops.c: gives every loop one latch (before SSA form: no header phis are expected, but they are handled). */
+tombac_status ir_loops_merge_latches(LLVMValueRef function, tombac_error **error);
+
+/* lower.c: fmuladd, round, memory intrinsics, lifetime markers. */
+void ir_lower_intrinsics(LLVMModuleRef module, LLVMValueRef function);
+
+/* define.c: results for what C++ leaves undefined and machines disagree about, the same in every engine: division by zero
+ * (quotient 0, remainder the dividend), the overflowing signed division (the dividend, 0), shift counts (modulo the width),
+ * conversions out of range (saturate, NaN to 0), the count of zeros in 0 (the width), the absolute value of the minimum. */
+void ir_define_results(LLVMModuleRef module, LLVMValueRef function);
+
+/* arena.c: threadgroup variables become offsets from __tombac_threadgroup_memory(). */
+tombac_status ir_arena_build(ir_kernel *kernel, tombac_error **error);
+
+#endif

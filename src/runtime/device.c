@@ -1,0 +1,117 @@
+/* Devices: a driver, the compile cache, a queue. */
+#include "runtime/object.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool is_available(const rt_driver *driver)
+{
+    return !driver->available || driver->available();
+}
+
+size_t tombac_device_count(void)
+{
+    size_t count = 0;
+    for (size_t i = 0; rt_drivers[i]; i++) count += is_available(rt_drivers[i]);
+    return count;
+}
+
+const char *tombac_device_name_at(size_t index)
+{
+    for (size_t i = 0; rt_drivers[i]; i++) {
+        if (is_available(rt_drivers[i]) && index-- == 0) return rt_drivers[i]->name;
+    }
+    return NULL;
+}
+
+static tombac_status choose(const char *name, const rt_driver **driver, tombac_error **error)
+{
+    tb_text known = {0};
+    for (size_t i = 0; rt_drivers[i]; i++) {
+        if (name ? strcmp(rt_drivers[i]->name, name) != 0 : !is_available(rt_drivers[i])) {
+            tb_text_printf(&known, "%s'%s'", known.size ? ", " : "", rt_drivers[i]->name);
+            continue;
+        }
+        tb_text_free(&known);
+        *driver = rt_drivers[i];
+        if (is_available(*driver)) return TOMBAC_OK;
+        return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "this processor cannot run the device '%s'", name);
+    }
+    tombac_status status =
+        tb_fail(error, TOMBAC_ERROR_NOT_FOUND, "there is no device '%s'; this library has: %s",
+            name ? name : "(any)", known.size ? known.data : "none");
+    tb_text_free(&known);
+    return status;
+}
+
+static double time_limit_from_environment(void)
+{
+    const char *text = getenv("TOMBAC_TIME_LIMIT");
+    double seconds = text ? strtod(text, NULL) : 0;
+    return seconds > 0 && seconds < 1e9 ? seconds : 0;
+}
+
+static size_t physical_memory(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 ? (size_t)pages * (size_t)page : (size_t)1 << 30;
+}
+
+tombac_status tombac_device_open(const char *name, tombac_device **device, tombac_error **error)
+{
+    if (!device) return rt_missing(__func__, "device", error);
+    const rt_driver *driver = NULL;
+    tombac_status status = choose(name, &driver, error);
+    if (status != TOMBAC_OK) return status;
+    tombac_device *made = calloc(1, sizeof *made);
+    if (!made) return tb_fail_memory(error);
+    atomic_init(&made->references, 1);
+    made->driver = driver;
+    made->max_buffer_size = physical_memory();
+    made->time_limit = time_limit_from_environment();
+    status = rt_cache_open(&made->cache, error);
+    if (status == TOMBAC_OK) status = rt_queue_create(&made->queue, error);
+    if (status == TOMBAC_OK)
+        *device = made;
+    else
+        tombac_device_release(made);
+    return status;
+}
+
+tombac_device *tombac_device_retain(tombac_device *device)
+{
+    if (device) rt_retain(&device->references);
+    return device;
+}
+
+void tombac_device_release(tombac_device *device)
+{
+    if (!device || !rt_release(&device->references)) return;
+    rt_queue_destroy(device->queue);
+    rt_cache_close(&device->cache);
+    free(device);
+}
+
+const char *tombac_device_name(const tombac_device *device)
+{
+    return device ? device->driver->name : "";
+}
+
+tombac_device_limits tombac_device_get_limits(const tombac_device *device)
+{
+    return (tombac_device_limits){.max_threads_per_threadgroup = TB_MAX_THREADS_PER_THREADGROUP,
+        .simd_width = TB_SIMD_WIDTH,
+        .max_threadgroup_memory = TB_MAX_THREADGROUP_MEMORY,
+        .max_buffer_size = device ? device->max_buffer_size : 0};
+}
+
+const char *tombac_version(void)
+{
+    return TOMBAC_VERSION;
+}
+
+tombac_status rt_missing(const char *call, const char *what, tombac_error **error)
+{
+    return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "%s: '%s' is NULL", call, what);
+}

@@ -1,0 +1,225 @@
+/* Kernels: an artifact, from the cache or from `tombac-cc compile`, checked and loaded by the device's
+ * driver. */
+#include "artifact/artifact.h"
+#include "runtime/constant.h"
+#include "runtime/object.h"
+#include "runtime/target.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What is asked for, while a kernel is made. */
+typedef struct job {
+    tombac_library *library;
+    rt_request request;
+    rt_key key;
+    rt_compiler compiler;
+    const rt_cache *cache;
+} job;
+
+/* An artifact may be sound and yet not be what was asked for. */
+static tombac_status check_manifest(const job *j, const rt_manifest *manifest, tombac_error **error)
+{
+    if (strcmp(manifest->engine, j->request.engine) != 0)
+        return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "the artifact is for the engine '%s', not '%s'",
+            manifest->engine, j->request.engine);
+    if (strcmp(manifest->kernel, j->request.kernel) != 0)
+        return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "the artifact holds the kernel '%s', not '%s'",
+            manifest->kernel, j->request.kernel);
+    if (!rt_target_runs(manifest->target))
+        return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "the artifact is for '%s', but this processor is '%s'",
+            manifest->target, rt_target_host());
+    return TOMBAC_OK;
+}
+
+/* Fills `kernel` from an artifact; on failure it is unchanged. */
+static tombac_status load(const job *j, const tb_text *bytes, tombac_kernel *kernel, tombac_error **error)
+{
+    tb_artifact artifact;
+    tombac_status status = tb_artifact_parse("compiled kernel", bytes->data, bytes->size, &artifact, error);
+    if (status != TOMBAC_OK) return status;
+    const tb_section *manifest = tb_artifact_find(&artifact, TB_SECTION_MANIFEST);
+    const tb_section *object = tb_artifact_find(&artifact, TB_SECTION_OBJECT);
+    if (!manifest || !object)
+        return tb_fail(
+            error, TOMBAC_ERROR_ARTIFACT, "the artifact has no %s", manifest ? "object code" : "manifest");
+    status = rt_manifest_parse("manifest", manifest->data, manifest->size, &kernel->manifest, error);
+    if (status != TOMBAC_OK) return status;
+    status = check_manifest(j, &kernel->manifest, error);
+    kernel->reflection = strndup(manifest->data, manifest->size);
+    if (status == TOMBAC_OK && !kernel->reflection) status = tb_fail_memory(error);
+    if (status == TOMBAC_OK)
+        status = j->library->device->driver->load(
+            object->data, object->size, &kernel->manifest, &kernel->code, error);
+    if (status == TOMBAC_OK) return TOMBAC_OK;
+    free(kernel->reflection);
+    kernel->reflection = NULL;
+    rt_manifest_free(&kernel->manifest);
+    return status;
+}
+
+/* True if the cache settled the matter: the kernel is loaded, or *status is a failure that was cached. */
+static bool from_cache(const job *j, tombac_kernel *kernel, tombac_status *status, tombac_error **error)
+{
+    rt_response response;
+    if (!rt_cache_get(j->cache, &j->key, j->compiler.identity, &response)) return false;
+    bool settled;
+    if (response.exit_status == 0) {
+        settled = load(j, &response.output, kernel, NULL) == TOMBAC_OK;
+    } else {
+        *status =
+            rt_compiler_fail(&j->request, response.exit_status, tb_text_string(&response.diagnostics), error);
+        settled = true;
+    }
+    rt_response_free(&response);
+    return settled;
+}
+
+static tombac_status from_compiler(const job *j, tombac_kernel *kernel, tombac_error **error)
+{
+    rt_response response;
+    tombac_status status = rt_compiler_run(&j->compiler, &j->request, &response, error);
+    if (status != TOMBAC_OK) return status;
+    const rt_dependency *dependencies = j->library->listing.dependencies, *headers = NULL;
+    size_t count = j->library->listing.dependency_count, header_count = 0;
+    bool keep;
+    if (response.exit_status != 0) {
+        status =
+            rt_compiler_fail(&j->request, response.exit_status, tb_text_string(&response.diagnostics), error);
+        keep = rt_exit_is_about_source(response.exit_status) &&
+               rt_source_headers(&j->library->source, dependencies, count, &headers, &header_count, NULL) ==
+                   TOMBAC_OK;
+    } else {
+        status = load(j, &response.output, kernel, error);
+        if (status == TOMBAC_OK)
+            status = rt_source_headers(&j->library->source, kernel->manifest.dependencies,
+                kernel->manifest.dependency_count, &headers, &header_count, error);
+        keep = status == TOMBAC_OK;
+    }
+    if (keep) rt_cache_put(j->cache, &j->key, j->compiler.identity, headers, header_count, &response);
+    rt_response_free(&response);
+    return status;
+}
+
+static bool has_kernel(const tombac_library *library, const char *name)
+{
+    for (size_t i = 0; i < library->listing.kernel_count; i++) {
+        if (strcmp(library->listing.kernels[i].name, name) == 0) return true;
+    }
+    return false;
+}
+
+static tombac_status make(job *j, tombac_kernel *kernel, tombac_error **error)
+{
+    tombac_status status = rt_cache_key(&j->request, &j->key, error);
+    if (status != TOMBAC_OK) return status;
+    status = rt_compiler_find(&j->compiler, error);
+    if (status != TOMBAC_OK) return status;
+    j->cache = rt_library_cache(j->library, &j->compiler);
+    if (!from_cache(j, kernel, &status, error)) status = from_compiler(j, kernel, error);
+    rt_compiler_free(&j->compiler);
+    return status;
+}
+
+tombac_status tombac_kernel_create(tombac_library *library, const char *name,
+    const tombac_constant *constants, size_t constant_count, tombac_kernel **kernel, tombac_error **error)
+{
+    if (!library) return rt_missing(__func__, "library", error);
+    if (!name) return rt_missing(__func__, "name", error);
+    if (!kernel) return rt_missing(__func__, "kernel", error);
+    if (!constants && constant_count) return rt_missing(__func__, "constants", error);
+    if (!has_kernel(library, name))
+        return tb_fail(error, TOMBAC_ERROR_NOT_FOUND, "'%s' has no kernel '%s' (it has %zu kernels)",
+            library->source.name, name, library->listing.kernel_count);
+    const rt_driver *driver = library->device->driver;
+    rt_value *values = NULL;
+    tombac_status status =
+        rt_constant_values(&library->listing, name, constants, constant_count, &values, error);
+    tombac_kernel *made = status == TOMBAC_OK ? calloc(1, sizeof *made) : NULL;
+    if (status == TOMBAC_OK && !made) status = tb_fail_memory(error);
+    if (status == TOMBAC_OK) {
+        atomic_init(&made->references, 1);
+        made->library = tombac_library_retain(library);
+        job j = {.library = library,
+            .request = {&library->source, name, driver->name, rt_target_host(), driver->line_tables, values,
+                constant_count}};
+        status = make(&j, made, error);
+    }
+    free(values);
+    if (status == TOMBAC_OK) {
+        *kernel = made;
+        return TOMBAC_OK;
+    }
+    tb_error_set_kernel(error, name);
+    tombac_kernel_release(made);
+    return status;
+}
+
+tombac_kernel *tombac_kernel_retain(tombac_kernel *kernel)
+{
+    if (kernel) rt_retain(&kernel->references);
+    return kernel;
+}
+
+void tombac_kernel_release(tombac_kernel *kernel)
+{
+    if (!kernel || !rt_release(&kernel->references)) return;
+    if (kernel->code) kernel->library->device->driver->unload(kernel->code);
+    free(kernel->reflection);
+    rt_manifest_free(&kernel->manifest);
+    tombac_library_release(kernel->library);
+    free(kernel);
+}
+
+const char *tombac_kernel_name(const tombac_kernel *kernel)
+{
+    return kernel ? kernel->manifest.kernel : "";
+}
+
+uint32_t tombac_kernel_max_threads_per_threadgroup(const tombac_kernel *kernel)
+{
+    return kernel ? kernel->manifest.max_threads : 0;
+}
+
+size_t tombac_kernel_static_threadgroup_memory(const tombac_kernel *kernel)
+{
+    return kernel ? kernel->manifest.static_threadgroup_memory : 0;
+}
+
+size_t tombac_kernel_argument_count(const tombac_kernel *kernel)
+{
+    return kernel ? kernel->manifest.argument_count : 0;
+}
+
+tombac_status tombac_kernel_get_argument(
+    const tombac_kernel *kernel, size_t index, tombac_argument *argument, tombac_error **error)
+{
+    if (!kernel) return rt_missing(__func__, "kernel", error);
+    if (!argument) return rt_missing(__func__, "argument", error);
+    if (index >= kernel->manifest.argument_count) {
+        tombac_status status =
+            tb_fail(error, TOMBAC_ERROR_NOT_FOUND, "kernel '%s' has %zu arguments, no number %zu",
+                kernel->manifest.kernel, kernel->manifest.argument_count, index);
+        tb_error_set_kernel(error, kernel->manifest.kernel);
+        return status;
+    }
+    const rt_argument *a = &kernel->manifest.arguments[index];
+    *argument = (tombac_argument){.name = a->name,
+        .kind = a->kind,
+        .index = a->index,
+        .writable = a->writable,
+        .reference = a->reference,
+        .active = a->active,
+        .type = a->type,
+        .vector_length = a->vector_length,
+        .packed = a->packed,
+        .element_size = a->size,
+        .element_alignment = a->alignment,
+        .type_name = a->type_name};
+    return TOMBAC_OK;
+}
+
+const char *tombac_kernel_reflection_json(const tombac_kernel *kernel)
+{
+    return kernel ? kernel->reflection : "";
+}
