@@ -72,6 +72,8 @@ typedef struct cf_call {
     cf_binding bindings[CF_MAX_BINDINGS];
     size_t binding_count;
     char *log;          /* after the run: what the kernel printed */
+    char error_file[256]; /* after a failure: what the error is about */
+    unsigned error_line;
 } cf_call;
 
 void cf_buffer(cf_call *call, uint32_t index, void *data, size_t size);

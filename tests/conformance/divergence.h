@@ -21,18 +21,18 @@
         }                                                                                                     \
         SITE(3);                                                                                              \
     } else if (SHAPE == 3) { /* trip counts that differ */                                                    \
-        for (uint i = 0; i < V % 6; i++) {                                                                    \
-            SITE(i);                                                                                          \
+        for (uint round = 0; round < V % 6; round++) {                                                        \
+            SITE(round);                                                                                      \
         }                                                                                                     \
         SITE(5);                                                                                              \
     } else if (SHAPE == 4) { /* early return */                                                               \
         if (V % 3 == 0) return;                                                                               \
         SITE(0);                                                                                              \
     } else if (SHAPE == 5) { /* continue and break */                                                         \
-        for (uint i = 0; i < 4; i++) {                                                                        \
-            if ((V + i) % 3 == 0) continue;                                                                   \
-            if (V % 7 == i) break;                                                                            \
-            SITE(i);                                                                                          \
+        for (uint round = 0; round < 4; round++) {                                                            \
+            if ((V + round) % 3 == 0) continue;                                                               \
+            if (V % 7 == round) break;                                                                        \
+            SITE(round);                                                                                      \
         }                                                                                                     \
         SITE(4);                                                                                              \
     } else if (SHAPE == 6) { /* switch */                                                                     \
@@ -43,19 +43,19 @@
         }                                                                                                     \
         SITE(3);                                                                                              \
     } else if (SHAPE == 7) { /* loop in a loop */                                                             \
-        for (uint i = 0; i < V % 3; i++)                                                                      \
-            for (uint j = 0; j < (V + i) % 4; j++) {                                                          \
-                SITE(3 * i + j);                                                                              \
+        for (uint round = 0; round < V % 3; round++)                                                          \
+            for (uint inner = 0; inner < (V + round) % 4; inner++) {                                          \
+                SITE(3 * round + inner);                                                                      \
             }                                                                                                 \
         SITE(6);                                                                                              \
     } else if (SHAPE == 8) { /* return out of a loop */                                                       \
-        for (uint i = 0; i < 3; i++) {                                                                        \
-            if (V % 5 == i) return;                                                                           \
-            SITE(i);                                                                                          \
+        for (uint round = 0; round < 3; round++) {                                                            \
+            if (V % 5 == round) return;                                                                       \
+            SITE(round);                                                                                      \
         }                                                                                                     \
     } else { /* do while */                                                                                   \
-        uint i = 0;                                                                                           \
+        uint round = 0;                                                                                       \
         do {                                                                                                  \
-            SITE(i);                                                                                          \
-        } while (++i < V % 4);                                                                                \
+            SITE(round);                                                                                      \
+        } while (++round < V % 4);                                                                            \
     }

@@ -23,7 +23,7 @@ static const struct { const char *name; tombac_status status; const char *text; 
     [BUFFER_AS_THREADGROUP] = {"threadgroup-memory-for-a-buffer", TOMBAC_ERROR_BINDING, "5"},
     [ZERO_GROUP] = {"zero-threadgroup", TOMBAC_ERROR_GEOMETRY, ""},
     [LARGE_GROUP] = {"threadgroup-of-1025", TOMBAC_ERROR_GEOMETRY, "1025"},
-    [LARGE_PRODUCT] = {"threadgroup-of-1000x2", TOMBAC_ERROR_GEOMETRY, "2000"},
+    [LARGE_PRODUCT] = {"threadgroup-of-1000x2", TOMBAC_ERROR_GEOMETRY, "1000 x 2"},
     [LARGE_THREADGROUP_MEMORY] = {"threadgroup-memory-too-large", TOMBAC_ERROR_BINDING, "32768"},
     [LARGE_GRID] = {"grid-overflows", TOMBAC_ERROR_GEOMETRY, ""},
 };
@@ -74,12 +74,12 @@ static void run_bounded(cf_test *t, const int *p)
 }
 
 /* p: 0 no such kernel, 1 no such constant, 2 constant of a wrong size, 3 constant not set, 4 optional argument missing,
- * 5 argument bound that the constants removed */
+ * 5 argument bound that the constants removed: allowed, since hosts bind alike for all variants of a kernel */
 static void run_constants(cf_test *t, const int *p)
 {
     static const struct { tombac_status status; const char *text; } wanted[] = {{TOMBAC_ERROR_NOT_FOUND, "no_such_kernel"},
         {TOMBAC_ERROR_NOT_FOUND, "NO_SUCH_CONSTANT"}, {TOMBAC_ERROR_ARGUMENT, "NEEDED"}, {TOMBAC_OK, ""},
-        {TOMBAC_ERROR_BINDING, "'bias'"}, {TOMBAC_ERROR_BINDING, "1"}};
+        {TOMBAC_ERROR_BINDING, "'bias'"}, {TOMBAC_OK, ""}};
     int32_t out[N] = {0}, needed = 5;
     bool bias = p[0] == 4;
     char message[1024];
@@ -110,8 +110,6 @@ static const struct { const char *name, *source; tombac_status status; const cha
     {"texture", "#include <metal_stdlib>\nusing namespace metal;\nkernel void k(texture2d<float> image [[texture(0)]], device float *out [[buffer(0)]])\n{\n"
                 "    out[0] = image.read(uint2(0, 0)).x;\n}\n",
         TOMBAC_ERROR_UNSUPPORTED, "texture"},
-    {"double", "#include <metal_stdlib>\nkernel void k(device float *out [[buffer(0)]])\n{\n    double d = out[0];\n    out[0] = d;\n}\n",
-        TOMBAC_ERROR_SOURCE, "double"},
 };
 enum { SOURCES = sizeof sources / sizeof *sources };
 
@@ -132,7 +130,7 @@ static void run_source(cf_test *t, const int *p)
 
 /* ---- Faults that only the check device promises to find ---- */
 
-/* p: write, offset */
+/* p: write, offset. A near miss names the buffer; a far one may hit another buffer's address. */
 static void run_stray(cf_test *t, const int *p)
 {
     if (strcmp(tombac_device_name(cf_device(t)), "check") != 0) return;
@@ -144,7 +142,7 @@ static void run_stray(cf_test *t, const int *p)
     if (!p[0]) cf_buffer(&call, 1, in, sizeof in);
     cf_bytes(&call, p[0] ? 1 : 2, &offset, 4);
     tombac_status status = cf_try(t, &call, message, sizeof message);
-    expect(t, call.kernel, p[1] ? TOMBAC_ERROR_KERNEL : TOMBAC_OK, p[1] ? (p[0] ? "out" : "in") : "", status, message);
+    expect(t, call.kernel, p[1] ? TOMBAC_ERROR_KERNEL : TOMBAC_OK, p[1] == 1 ? (p[0] ? "'out'" : "'in'") : "", status, message);
 }
 
 static void run_device(cf_test *t, const int *p)

@@ -42,9 +42,8 @@ static void expect_half(uint16_t *o, double a, double b, double c)
 /* bfloat arithmetic is carried out in float, and the float is rounded: for + - * / that is one rounding in effect. */
 static void expect_bfloat(uint16_t *o, double a, double b, double c)
 {
-    float sum = (float)a * (float)b + (float)c;
     const double r[RESULTS] = {(double)((float)a + (float)b), (double)((float)a - (float)b), (double)((float)a * (float)b),
-        (double)((float)a / (float)b), (double)sum, -a, fabs(b), a < b ? a : b, a > b ? a : b, (double)((float)a + (float)c),
+        (double)((float)a / (float)b), (double)((float)b * (float)c), -a, fabs(b), a < b ? a : b, a > b ? a : b, (double)((float)a + (float)c),
         (double)((float)a * (float)c), (double)((float)a + (float)b), (double)((float)b + (float)c), 2.5, 17, 1};
     for (int k = 0; k < RESULTS; k++) o[k] = cf_bfloat_from_double(r[k]);
 }
@@ -59,8 +58,7 @@ static void run_arithmetic(cf_test *t, const int *p)
     bool fast = p[1] == TOMBAC_MATH_FAST; /* fast math promises nothing about NaN and infinities */
     for (int i = 0; i < TRIPLES * 3; i++) {
         uint64_t r = cf_random(&seed);
-        do in[i] = i % 4 ? (uint16_t)cf_random(&seed) : f->specials[r % 20];
-        while (fast && !isfinite(f->widen(in[i])));
+        in[i] = i % 4 ? (uint16_t)cf_random(&seed) : f->specials[r % 20];
         if (i % 3 == 1 && r >> 40 & 1) in[i] = (uint16_t)((in[i - 1] + (r >> 44 & 3) * 0x400) ^ (r >> 48 & 0x80ff)); /* near a */
         if (fast && !isfinite(f->widen(in[i]))) in[i] = f->specials[6];
         if (p[0] && fabs(f->widen(in[i])) < 0x1p-126) in[i] &= 0x8000; /* no subnormal bfloat: they are subnormal floats */

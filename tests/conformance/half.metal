@@ -40,7 +40,7 @@ kernel void bfloat_arithmetic(device bfloat *out [[buffer(0)]], const device bfl
     o[1] = a - b;
     o[2] = a * b;
     o[3] = a / b;
-    o[4] = bfloat(float(a) * float(b) + float(c));
+    o[4] = bfloat(float(b) * float(c));
     o[5] = -a;
     o[6] = bfloat(fabs(float(b)));
     o[7] = a < b ? a : b;

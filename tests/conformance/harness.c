@@ -194,6 +194,9 @@ tombac_status cf_try(cf_test *test, cf_call *call, char *message, size_t size)
     if (error && tombac_error_status(error) != status)
         cf_fail(test, "%s: status %s, error object says %s", call->kernel, tombac_status_name(status),
             tombac_status_name(tombac_error_status(error)));
+    const char *file = error ? tombac_error_file(error) : NULL;
+    snprintf(call->error_file, sizeof call->error_file, "%s", file ? file : "");
+    call->error_line = error ? tombac_error_line(error) : 0;
     tombac_error_release(error);
     return status;
 }

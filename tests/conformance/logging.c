@@ -88,8 +88,9 @@ static void run_assertion(cf_test *t, const int *p)
     tombac_status expected = limit < 100 ? TOMBAC_ERROR_KERNEL : TOMBAC_OK;
     if (status != expected)
         cf_fail(t, "expected '%s', got '%s': %s", tombac_status_name(expected), tombac_status_name(status), message);
-    else if (status != TOMBAC_OK && (!strstr(message, "i < limit") || !strstr(message, "logging.metal")))
-        cf_fail(t, "the message does not name the condition and the file: %s", message);
+    else if (status != TOMBAC_OK && (!strstr(message, "i < limit") || !strstr(call.error_file, "logging.metal") || !call.error_line))
+        cf_fail(t, "the error does not name condition, file and line: %s, file '%s', line %u", message, call.error_file,
+            call.error_line);
 }
 
 void cf_family_logging(cf_suite *suite)

@@ -59,6 +59,7 @@ static void run_tree(cf_test *t, const int *p)
     if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_U32, expected, got, groups, "sum of threadgroup");
 }
 
+/* Threadgroups of whole SIMD-groups only: the second level's lanes must be there to be summed. */
 static void run_two_levels(cf_test *t, const int *p)
 {
     unsigned n = (unsigned)p[0], length = 301, rows = 4;
@@ -257,7 +258,7 @@ void cf_family_threadgroup(cf_suite *suite)
         cf_add(suite, run_reverse, CF_P(n), "threadgroup.reverse.%d", n);
         cf_add(suite, run_several, CF_P(n), "threadgroup.several-arrays.%d", n);
         cf_add(suite, run_tree, CF_P(n), "threadgroup.tree.%d", n);
-        cf_add(suite, run_two_levels, CF_P(n), "threadgroup.two-levels.%d", n);
+        if (n <= 32 || n % 32 == 0) cf_add(suite, run_two_levels, CF_P(n), "threadgroup.two-levels.%d", n);
         for (int program = 0; program < 3; program++)
             cf_add(suite, run_uniform_flow, CF_P(n, program), "threadgroup.uniform-flow.%d.%d", n, program);
         cf_add(suite, run_shifted_bounds, CF_P(n), "threadgroup.shifted-bounds.%d", n);

@@ -12,9 +12,10 @@ static void clear_metadata(check_unit *unit, LLVMValueRef instruction)
     size_t count;
     LLVMValueMetadataEntry *entries = LLVMInstructionGetAllMetadataOtherThanDebugLoc(instruction, &count);
     unsigned invariant = LLVMGetMDKindIDInContext(unit->context, "invariant.load", 14);
+    unsigned location = LLVMGetMDKindIDInContext(unit->context, "dbg", 3); /* LLVM 22 returns it, despite the name */
     for (size_t i = 0; i < count; i++) {
         unsigned kind = LLVMValueMetadataEntriesGetKind(entries, (unsigned)i);
-        if (kind != invariant) LLVMSetMetadata(instruction, kind, NULL);
+        if (kind != invariant && kind != location) LLVMSetMetadata(instruction, kind, NULL);
     }
     LLVMDisposeValueMetadataEntries(entries);
 }

@@ -18,6 +18,8 @@ typedef struct rewriter {
     const front_kernel *selected; /* NULL: the whole file */
     bool *swizzle_fields;         /* per swizzle spelling: a class of the source has a member of that name */
     bool *wrapped;                /* per token: this '?' has been wrapped already */
+    bool safe_base;               /* a region that matters asks for safe math: see rewrite_pragma.c */
+    unsigned safe_regions;        /* looked at */
     tombac_error **error;
 } rewriter;
 
@@ -35,7 +37,7 @@ void front_select(rewriter *r);
 tombac_status front_rewrite_kernels(rewriter *r);
 void front_rewrite_attributes(rewriter *r);
 /* rewrite_variable.c: R5, R8. */
-void front_rewrite_variables(rewriter *r);
+tombac_status front_rewrite_variables(rewriter *r);
 /* rewrite_method.c: R7. */
 tombac_status front_rewrite_methods(rewriter *r);
 /* rewrite_literal.c: R6. Writes the literal's new text and returns true if it has one. */
@@ -47,6 +49,8 @@ void front_rewrite_swizzle(rewriter *r, uint32_t i, bool even_if_field);
 void front_rewrite_ternaries(rewriter *r);
 /* Wraps the operands of the '?' at i; false if that was done before or cannot be. */
 bool front_wrap_ternary(rewriter *r, uint32_t i);
+/* reach.c: can the selected kernel reach the function that holds this directive? */
+bool front_reaches_directive(rewriter *r, uint32_t d);
 /* rewrite_pragma.c: R11. */
 void front_rewrite_pragmas(rewriter *r);
 

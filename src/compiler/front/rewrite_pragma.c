@@ -1,14 +1,18 @@
 /* R11: pragmas. Clang knows #pragma unroll and #pragma clang ...; Metal's own become clang's:
  *
- *   METAL fp math_mode(safe)          float_control(precise, on): no fast-math flags
- *   METAL fp math_mode(fast|relaxed)  clang fp: reassociation, reciprocals, contraction. Not float_control(precise, off):
- *                                     that would also promise that there are no infinities
- *   METAL fp contract(off|on|fast)    clang fp contract(...)
- *   unroll(expression with names)     unroll: macros in it are not expanded any more
- *   METAL internals ...               nothing */
+ *   METAL fp math_mode(safe | relaxed | fast)   clang fp reassociate(...) reciprocal(...) contract(...)
+ *   METAL fp contract(off | on | fast)          clang fp contract(...)
+ *   METAL internals ...                         nothing
+ *   unroll(expression with names)               unroll: macros in it are not expanded any more
+ *
+ * A pragma can take back reassociation, reciprocals and contraction, but not the freedom to ignore signed zeros or to approximate
+ * functions (float_control would, and is not there on this target). So if the kernel can reach a safe region, all is compiled
+ * with safe options, and the mode of the compilation is given back by a pragma at its beginning, as far as pragmas can. */
 #include "compiler/front/rewrite.h"
 
 #include <ctype.h>
+
+enum { MAX_SAFE_REGIONS = 64 };
 
 static bool next_word(const char **p, const char *end, char *word, size_t size)
 {
@@ -19,20 +23,31 @@ static bool next_word(const char **p, const char *end, char *word, size_t size)
     return n > 0;
 }
 
+static const char *mode_pragma(const char *mode)
+{
+    if (!strcmp(mode, "safe")) return "#pragma clang fp reassociate(off) reciprocal(off) contract(on)";
+    if (!strcmp(mode, "relaxed")) return "#pragma clang fp reassociate(off) reciprocal(on) contract(fast)";
+    if (!strcmp(mode, "fast")) return "#pragma clang fp reassociate(on) reciprocal(on) contract(fast)";
+    return NULL;
+}
+
 /* name(argument) after "METAL fp". */
 static void metal_fp(rewriter *r, uint32_t i, const char *p, const char *end)
 {
-    char name[32], argument[32] = "", text[64] = "";
+    char name[32], argument[32] = "", text[128] = "";
     while (next_word(&p, end, name, sizeof name)) {
         while (p < end && (*p == '(' || isspace((unsigned char)*p))) p++;
         next_word(&p, end, argument, sizeof argument);
         while (p < end && (*p == ')' || isspace((unsigned char)*p))) p++;
-        bool fast = !strcmp(argument, "fast"), on = !strcmp(argument, "on"), off = !strcmp(argument, "off");
-        if (!strcmp(name, "math_mode") && !strcmp(argument, "safe")) strcpy(text, "#pragma float_control(precise, on)");
-        else if (!strcmp(name, "math_mode") && (fast || !strcmp(argument, "relaxed")))
-            strcpy(text, "#pragma clang fp reassociate(on) reciprocal(on) contract(fast)");
-        else if (!strcmp(name, "contract") && (fast || on || off))
-            strcat(strcpy(text, "#pragma clang fp contract("), fast ? "fast)" : on ? "on)" : "off)");
+        const char *mode = mode_pragma(argument);
+        bool contract = !strcmp(argument, "fast") || !strcmp(argument, "on") || !strcmp(argument, "off");
+        if (!strcmp(name, "math_mode") && mode) {
+            strcpy(text, mode);
+            if (!strcmp(argument, "safe") && !r->safe_base) /* each look costs a walk: a source with many is safe anyway */
+                r->safe_base = ++r->safe_regions > MAX_SAFE_REGIONS || front_reaches_directive(r, i);
+        } else if (!strcmp(name, "contract") && contract) {
+            strcat(strcat(strcpy(text, "#pragma clang fp contract("), argument), ")");
+        }
     }
     front_edit_directive(&r->edits, i, text[0] ? text : " ");
 }
@@ -54,4 +69,8 @@ void front_rewrite_pragmas(rewriter *r)
             else front_edit_directive(&r->edits, i, " ");
         }
     }
+    /* The first line is the marker of the source's first line, which later markers repeat. */
+    if (r->safe_base && r->unit->options.math != TOMBAC_MATH_SAFE && r->list->directive_count &&
+        r->list->directives[0].line == 1)
+        front_edit_directive(&r->edits, 0, mode_pragma(r->unit->options.math == TOMBAC_MATH_FAST ? "fast" : "relaxed"));
 }

@@ -1,6 +1,8 @@
 /* Intrinsics that engines should not see.
  *
  *   llvm.fmuladd   -> llvm.fma: whether a target fuses must not change a result
+ *   llvm.fma.f16   -> float arithmetic with one effective rounding (x86 would call a library)
+ *   min, max of halves -> the same in float
  *   llvm.round     -> trunc and a correction (x86 has no rounding half away from zero); exact: x - trunc(x) is
  *   llvm.memcpy, memmove, memset of a constant size up to 256 bytes -> loads and stores of the alignment's width
  *   lifetime and assume markers -> nothing */
@@ -59,6 +61,54 @@ static void lower_round(const lowering *l, LLVMValueRef call)
     LLVMValueRef value = LLVMBuildFAdd(l->builder, t, signed_step[0], "");
     if (result != type) value = LLVMBuildFPTrunc(l->builder, value, result, "");
     replace(call, value);
+}
+
+/* fma on half: the product is exact in float; the sum is rounded to odd there (Boldo and Melquiond, 2008), so that rounding
+ * it to half is the only rounding that counts. The error of the sum is Knuth's TwoSum. */
+static void lower_half_fma(const lowering *l, LLVMValueRef call)
+{
+    LLVMBuilderRef b = l->builder;
+    LLVMTypeRef result = LLVMTypeOf(call), type = like(result, LLVMFloatTypeInContext(l->context));
+    LLVMTypeRef integer = like(result, LLVMInt32TypeInContext(l->context));
+    LLVMValueRef x[3];
+    for (unsigned i = 0; i < 3; i++) x[i] = LLVMBuildFPExt(b, LLVMGetOperand(call, i), type, "");
+    LLVMValueRef p = LLVMBuildFMul(b, x[0], x[1], ""), s = LLVMBuildFAdd(b, p, x[2], "");
+    LLVMValueRef c = LLVMBuildFSub(b, s, p, ""), d = LLVMBuildFSub(b, s, c, "");
+    LLVMValueRef e = LLVMBuildFAdd(b, LLVMBuildFSub(b, p, d, ""), LLVMBuildFSub(b, x[2], c, ""), "");
+    LLVMValueRef zero = LLVMConstNull(type), one = LLVMConstNull(integer);
+    LLVMValueRef minus_one = LLVMConstAllOnes(integer);
+    one = LLVMBuildSub(b, one, minus_one, "");
+    LLVMValueRef bits = LLVMBuildBitCast(b, s, integer, "");
+    LLVMValueRef inexact = LLVMBuildFCmp(b, LLVMRealONE, e, zero, "");
+    LLVMValueRef even = LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildAnd(b, bits, one, ""), LLVMConstNull(integer), "");
+    LLVMValueRef away = LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildFCmp(b, LLVMRealOGT, e, zero, ""),
+        LLVMBuildFCmp(b, LLVMRealOGT, s, zero, ""), "");
+    LLVMValueRef moved = LLVMBuildAdd(b, bits, LLVMBuildSelect(b, away, one, minus_one, ""), "");
+    LLVMValueRef odd = LLVMBuildSelect(b, LLVMBuildAnd(b, inexact, even, ""), moved, bits, "");
+    replace(call, LLVMBuildFPTrunc(b, LLVMBuildBitCast(b, odd, type, ""), result, ""));
+}
+
+static bool is_half(LLVMTypeRef type)
+{
+    if (LLVMGetTypeKind(type) == LLVMVectorTypeKind) type = LLVMGetElementType(type);
+    return LLVMGetTypeKind(type) == LLVMHalfTypeKind;
+}
+
+/* min and max of halves: in float, where they are exact and the target has them. */
+static bool lower_half_minmax(const lowering *l, LLVMValueRef call)
+{
+    static const char *const names[] = {"llvm.minnum", "llvm.maxnum", "llvm.minimum", "llvm.maximum", "llvm.minimumnum",
+        "llvm.maximumnum"};
+    LLVMTypeRef result = LLVMTypeOf(call), type = like(result, LLVMFloatTypeInContext(l->context));
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (!ir_is_intrinsic(call, names[i])) continue;
+        LLVMValueRef x[2];
+        for (unsigned k = 0; k < 2; k++) x[k] = LLVMBuildFPExt(l->builder, LLVMGetOperand(call, k), type, "");
+        LLVMValueRef value = ir_build_intrinsic(l->builder, l->module, names[i], &type, 1, x, 2);
+        replace(call, LLVMBuildFPTrunc(l->builder, value, result, ""));
+        return true;
+    }
+    return false;
 }
 
 /* ---- Memory intrinsics ---- */
@@ -146,6 +196,8 @@ static bool is_marker(LLVMValueRef call)
     return false;
 }
 
+static bool is_fma(LLVMValueRef call) { return ir_is_intrinsic(call, "llvm.fma") || ir_is_intrinsic(call, "llvm.fmuladd"); }
+
 static void lower(LLVMValueRef instruction, void *context)
 {
     const lowering *l = context;
@@ -155,6 +207,10 @@ static void lower(LLVMValueRef instruction, void *context)
     LLVMSetCurrentDebugLocation2(l->builder, NULL);
     if (is_marker(instruction)) {
         LLVMInstructionEraseFromParent(instruction);
+    } else if (is_fma(instruction) && is_half(LLVMTypeOf(instruction))) {
+        lower_half_fma(l, instruction);
+    } else if (is_half(LLVMTypeOf(instruction)) && lower_half_minmax(l, instruction)) {
+        return;
     } else if (ir_is_intrinsic(instruction, "llvm.fmuladd")) {
         lower_fmuladd(l, instruction);
     } else if (ir_is_intrinsic(instruction, "llvm.round") && is_float_type(LLVMTypeOf(instruction))) {

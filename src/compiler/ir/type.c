@@ -1,9 +1,9 @@
 /* Types from clang's debug metadata, walked with LLVM-C's generic node operands.
  *
- * Operand positions are those of LLVM 22's DIDerivedType (file, scope, name, base type), DICompositeType (file, scope,
- * name, base type, elements), DISubroutineType (file, scope, name, types) and DISubprogram (…, type at 4), which
- * llvm/IR/DebugInfoMetadata.h fixes. Metal's vector and matrix classes are taken by name, because clang leaves out the bodies
- * of classes whose constructors it did not emit. */
+ * Operand positions are those of LLVM 22, which llvm/IR/DebugInfoMetadata.h fixes: every DIType begins with file, scope, name,
+ * size and offset; then come DIDerivedType's base type, DICompositeType's base type and elements, DISubroutineType's types.
+ * DISubprogram has its type at 4. Metal's vector and matrix classes are taken by name, because clang leaves out the bodies of
+ * classes whose constructors it did not emit. */
 #include "compiler/ir/type.h"
 
 #include <llvm-c/DebugInfo.h>
@@ -14,7 +14,7 @@ enum { TAG_ARRAY = 0x01, TAG_CLASS = 0x02, TAG_ENUM = 0x04, TAG_MEMBER = 0x0d, T
     TAG_STRUCT = 0x13, TAG_TYPEDEF = 0x16, TAG_UNION = 0x17, TAG_INHERITANCE = 0x1c, TAG_SUBRANGE = 0x21,
     TAG_BASE = 0x24, TAG_CONST = 0x26, TAG_VOLATILE = 0x35, TAG_RESTRICT = 0x37, TAG_RVALUE = 0x42, TAG_ATOMIC = 0x47,
     TAG_TEMPLATE_ALIAS = 0x43 };
-enum { BASE_TYPE = 3, ELEMENTS = 4, SUBROUTINE_TYPES = 3, SUBPROGRAM_TYPE = 4 };
+enum { BASE_TYPE = 5, ELEMENTS = 6, SUBROUTINE_TYPES = 5, SUBPROGRAM_TYPE = 4 };
 enum { MAX_DEPTH = 32, FLAG_STATIC_MEMBER = 1 << 12 };
 
 /* The operands of a metadata node; NULL with *count 0 where memory is short or there are none. */

@@ -67,6 +67,9 @@ static void unreachable(tb_check_thread *shared, const tb_check_place *place)
     check_stop((check_thread *)shared, TOMBAC_ERROR_KERNEL, place, "the kernel reached code that it says is unreachable");
 }
 
+/* The compiler's own rounding of double to half; LLVM computes a fused multiply-add of halves in double. */
+extern _Float16 __truncdfhf2(double x);
+
 #define SYMBOL(name, function) {name, (void *)(uintptr_t)&(function)}
 static const rt_symbol symbols[] = {
     SYMBOL("tombac_check_wait", tombac_check_wait),
@@ -85,6 +88,9 @@ static const rt_symbol symbols[] = {
     SYMBOL("memset", memset),
     SYMBOL("fmodf", fmodf),
     SYMBOL("fmaf", fmaf),
+    SYMBOL("fminf", fminf),
+    SYMBOL("fmaxf", fmaxf),
+    SYMBOL("__truncdfhf2", __truncdfhf2),
     SYMBOL("ldexpf", ldexpf),
 };
 

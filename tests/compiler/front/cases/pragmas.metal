@@ -1,6 +1,7 @@
 //@ rewrite
-//= #pragma float_control(precise, on)
 //= #pragma clang fp reassociate(on) reciprocal(on) contract(fast)
+//= #pragma clang fp reassociate(off) reciprocal(off) contract(on)
+//= #pragma clang fp reassociate(off) reciprocal(on) contract(fast)
 //= #pragma clang fp contract(off)
 //= #pragma unroll
 //= #pragma unroll(4)

@@ -1,0 +1,13 @@
+//@ rewrite near
+//! reassociate(on)
+//= #pragma clang fp reassociate(off) reciprocal(off) contract(on)
+// `near` does not: it keeps the options of the compilation.
+float careful(float x)
+{
+#pragma METAL fp math_mode(safe)
+    return x * x + 1.0;
+}
+float between(float x) { return careful(x); }
+template <float (*f)(float)> kernel void apply(device float *a) { a[0] = f(a[1]); }
+template [[host_name("far")]] kernel void apply<between>(device float *a);
+kernel void near(device float *a) { a[0] = a[1] * a[2] + 1.0; }
