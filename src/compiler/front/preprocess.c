@@ -135,8 +135,7 @@ static tombac_status read_files(front_unit *unit, const char *source, size_t siz
         d->path = strdup(file->path);
         d->size = file->size = text.size;
         d->hash = XXH3_64bits(tb_text_string(&text), text.size);
-        if (text.size == 0) tb_text_puts(&text, "");
-        file->text = text.size ? tb_text_take(&text) : strdup("");
+        file->text = tb_text_take(&text);
         if (!d->path || !file->text) return tb_fail_memory(error);
         tombac_status status = refuse_nul(unit, file, error);
         if (status != TOMBAC_OK) return status;

@@ -101,8 +101,8 @@ tombac_status front_rewrite_start(
     front_rewrite_attributes(r);
     tombac_status status = front_rewrite_kernels(r);
     if (status == TOMBAC_OK) status = front_rewrite_methods(r);
+    if (status == TOMBAC_OK) status = front_rewrite_variables(r);
     if (status != TOMBAC_OK) return status;
-    front_rewrite_variables(r);
     rewrite_words(r);
     front_rewrite_pragmas(r);
     front_rewrite_ternaries(r);

@@ -37,7 +37,7 @@ void front_select(rewriter *r);
 tombac_status front_rewrite_kernels(rewriter *r);
 void front_rewrite_attributes(rewriter *r);
 /* rewrite_variable.c: R5, R8. */
-void front_rewrite_variables(rewriter *r);
+tombac_status front_rewrite_variables(rewriter *r);
 /* rewrite_method.c: R7. */
 tombac_status front_rewrite_methods(rewriter *r);
 /* rewrite_literal.c: R6. Writes the literal's new text and returns true if it has one. */

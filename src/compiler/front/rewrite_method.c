@@ -68,7 +68,7 @@ static bool find_parameters(const token_list *list, method *m)
         } else if (code == '(') {
             m->name = i - 1;
             m->open = i;
-            return i > m->start && t[i - 1].kind == TOKEN_IDENTIFIER;
+            return i > m->start && (t[i - 1].kind == TOKEN_IDENTIFIER || t[i - 1].code == '>'); /* S<T>() too */
         }
     }
     return false;

@@ -1,6 +1,7 @@
 /* Declarations of variables and parameters.
  *
- * R5  threadgroup and constant variables in functions -> static: one global of that address space per function
+ * R5  threadgroup and constant variables in functions -> static: one global of that address space per function. Threadgroup memory
+ *     starts undefined, so an initialiser is refused; clang refuses constructors that would have to run
  * R8  array parameters with an address space: constant T x[3] -> constant T *x; constant T x[3][4] -> constant T (*x)[4] */
 #include "compiler/front/rewrite.h"
 
@@ -22,16 +23,17 @@ static bool starts_statement(const rewriter *r, uint32_t i, bool *is_static)
     return true;
 }
 
-/* Does the declaration from i on declare an object, not a pointer or reference to one? */
-static bool declares_object(const rewriter *r, uint32_t i)
+/* Does the declaration from i on declare an object, not a pointer or reference to one? *initialiser: its '=' or '{', if any. */
+static bool declares_object(const rewriter *r, uint32_t i, uint32_t *initialiser)
 {
+    *initialiser = NO_TOKEN;
     const token *t = r->list->tokens;
     uint32_t limit = r->list->count - i > MAX_DECLARATION ? i + MAX_DECLARATION : r->list->count;
     for (uint32_t j = i + 1; j < limit; j++) {
         switch (t[j].code) {
-        case ';':
         case '=':
-        case '{': return true;
+        case '{': *initialiser = j; return true;
+        case ';': return true;
         case '*':
         case '&': return false;
         case '(':
@@ -51,11 +53,22 @@ static bool declares_object(const rewriter *r, uint32_t i)
     return false;
 }
 
-static void local_variable(rewriter *r, uint32_t i)
+static tombac_status local_variable(rewriter *r, uint32_t i)
 {
     bool is_static;
-    if (!starts_statement(r, i, &is_static) || is_static || !declares_object(r, i)) return;
-    front_edit_before(&r->edits, r->list->tokens[i].head, "static ");
+    uint32_t initialiser;
+    if (!starts_statement(r, i, &is_static) || !declares_object(r, i, &initialiser)) return TOMBAC_OK;
+    bool shared = r->list->tokens[i].code == KW_THREADGROUP;
+    if (shared && initialiser != NO_TOKEN)
+        return front_fail_at(r->unit, initialiser, TOMBAC_ERROR_SOURCE, r->error,
+            "variables in threadgroup memory cannot be initialised");
+    const char *constant = shared ? "__attribute__((require_constant_initialization)) " : "";
+    tb_text text = {0};
+    tb_text_printf(&text, "%s%s", is_static ? "" : "static ", constant);
+    front_edit_before(&r->edits, r->list->tokens[i].head, tb_text_string(&text));
+    r->edits.pool.bad |= text.bad;
+    tb_text_free(&text);
+    return TOMBAC_OK;
 }
 
 /* i is an address space directly inside the parentheses of a parameter list. */
@@ -85,14 +98,16 @@ static void array_parameter(rewriter *r, uint32_t i)
     if (more) front_edit_after(&r->edits, name, ")");
 }
 
-void front_rewrite_variables(rewriter *r)
+tombac_status front_rewrite_variables(rewriter *r)
 {
     const token *t = r->list->tokens;
-    for (uint32_t i = 0; i < r->list->count; i++) {
+    tombac_status status = TOMBAC_OK;
+    for (uint32_t i = 0; status == TOMBAC_OK && i < r->list->count; i++) {
         uint32_t code = t[i].code;
         if (code != KW_DEVICE && code != KW_CONSTANT && code != KW_THREADGROUP) continue;
         if (r->edits.edits[i].blank) continue;
         if (t[i].bracket == '(') array_parameter(r, i);
-        else if (code != KW_DEVICE && t[i].scope == SCOPE_FUNCTION && t[i].bracket == '{') local_variable(r, i);
+        else if (code != KW_DEVICE && t[i].scope == SCOPE_FUNCTION && t[i].bracket == '{') status = local_variable(r, i);
     }
+    return status;
 }

@@ -6,6 +6,7 @@
 //= template <typename U> void set(U u) { v = u; }
 //= void only() const ;
 //= void S::only() const { }
+//= constexpr R<T>() = default;
 //! device
 //! threadgroup
 //! 99
@@ -24,3 +25,7 @@ struct S {
     void only() const device;
 };
 void S::only() const device { }
+template <typename T> struct R {
+    constexpr R<T>() thread = default;
+    constexpr R<T>() threadgroup = default;
+};

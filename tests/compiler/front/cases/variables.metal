@@ -1,7 +1,7 @@
 //@ rewrite
-//= static __attribute__((opencl_local)) float tile[32];
-//= static __attribute__((opencl_local)) vec<float, 4> a, b[2];
-//= static alignas(16) __attribute__((opencl_local)) char bytes[64];
+//= static __attribute__((require_constant_initialization)) __attribute__((opencl_local)) float tile[32];
+//= static __attribute__((require_constant_initialization)) __attribute__((opencl_local)) vec<float, 4> a, b[2];
+//= static __attribute__((require_constant_initialization)) alignas(16) __attribute__((opencl_local)) char bytes[64];
 //= __attribute__((opencl_local)) float *p = tile;
 //= __attribute__((opencl_local)) float (*q)[4] = 0;
 //= static __attribute__((opencl_global_host)) const int steps[2] = {1, 2};
