@@ -1,0 +1,17 @@
+# Builds target msl in a folder of its own, keeps the precompiled header alone, and uses it.
+separate_arguments(FLAGS)
+file(REMOVE_RECURSE ${BUILD} ${BUILD}-kept)
+execute_process(COMMAND ${CMAKE_COMMAND} -S ${SOURCE} -B ${BUILD} -G ${GENERATOR} OUTPUT_QUIET RESULT_VARIABLE failed)
+if(NOT failed)
+  execute_process(COMMAND ${CMAKE_COMMAND} --build ${BUILD} --target msl OUTPUT_QUIET RESULT_VARIABLE failed)
+endif()
+if(failed)
+  message(FATAL_ERROR "target msl cannot be built alone")
+endif()
+file(COPY ${BUILD}/lib/tombac/metal.pch DESTINATION ${BUILD}-kept)
+file(REMOVE_RECURSE ${BUILD})
+execute_process(COMMAND ${CLANG} -cc1 ${FLAGS} -Wno-everything -include-pch ${BUILD}-kept/metal.pch -emit-llvm-bc
+                        -disable-llvm-passes ${USE} -o ${BUILD}-kept/use.bc RESULT_VARIABLE failed)
+if(failed)
+  message(FATAL_ERROR "the precompiled header does not work after its headers are gone")
+endif()
