@@ -2,7 +2,23 @@
 #include "compiler/math/device.h"
 
 ENTRY_BOTH(float, divide, (float x, float y), x / y)
-ENTRY_BOTH(float, rsqrt, (float x), 1.0f / __builtin_sqrtf(x))
+
+ENTRY(float, fast, rsqrt, (float x))
+{
+    return 1.0f / __builtin_sqrtf(x);
+}
+
+/* Correctly rounded: y is within 2 ulp, e = 1 - x y^2 is exact to 2^-47, and y (1 + e/2 + 3 e^2/8) is rounded once. No
+ * result lies so close to the middle of two floats that this would not decide (test_exact.c tries all significands;
+ * without the second-order term one fails). */
+ENTRY(float, precise, rsqrt, (float x))
+{
+    float y = 1.0f / __builtin_sqrtf(x);
+    pair product = two_product(x, y);
+    float e = fma1(-product.lo, y, fma1(-product.hi, y, 1.0f));
+    float result = fma1(fma1(0.375f * e, e, 0.5f * e), y, y);
+    return is_positive_from(x, MIN_DENORMAL) ? result : y;
+}
 
 /* x = +-2^(3k + j) m: a polynomial gives the root of m in [1, 2) to 2^-16.7 ("cbrt"), times the root of 2^j;
  * one Newton step whose residual t^3 - x is exact to float's precision squared makes it right to a little

@@ -122,7 +122,7 @@ static void sweep_unary(sampler *s, uint64_t step)
     const tested_function *t = s->tested;
     for (size_t i = 0; i < SPECIAL_COUNT; i++) exactly(s, special[i], 0);
     for (uint64_t u = 0; u < 0x100000000u; u += step) sample(s, float_of((uint32_t)u), 0);
-    for (int i = 0; i <= 300000; i++) sample(s, t->low + (t->high - t->low) * ((float)i / 300000), 0);
+    for (int i = 0; i <= 150000; i++) sample(s, t->low + (t->high - t->low) * ((float)i / 150000), 0);
 }
 
 /* xorshift64*: S. Vigna, "An experimental exploration of Marsaglia's xorshift generators, scrambled", TOMS

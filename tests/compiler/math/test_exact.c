@@ -107,6 +107,21 @@ static void test_nextafter(void **state)
     }
 }
 
+float precise_rsqrt(float) __asm__("__tombac_precise_rsqrt.f32");
+
+/* All significands, both parities of the exponent; and the ends of the range. */
+static void test_rsqrt(void **state)
+{
+    for (uint32_t u = 0x3f000000u; u < 0x40000000u; u++) {
+        float x = float_of(u), expected = (float)(1 / sqrtl((long double)x)), got = precise_rsqrt(x);
+        if (got != expected) fail_msg("rsqrt(%a) gave %a, not %a", x, got, expected);
+    }
+    for (uint32_t u = 1; u < 0x7f800000u; u += 10007) {
+        float x = float_of(u);
+        expect("rsqrt", x, 0, precise_rsqrt(x), (float)(1 / sqrtl((long double)x)));
+    }
+}
+
 float precise_sin(float) __asm__("__tombac_precise_sin.f32");
 float precise_cos(float) __asm__("__tombac_precise_cos.f32");
 float fast_sin(float) __asm__("__tombac_fast_sin.f32");
@@ -212,7 +227,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_frexp), cmocka_unit_test(test_ilogb),
         cmocka_unit_test(test_ldexp), cmocka_unit_test(test_modf), cmocka_unit_test(test_nextafter),
-        cmocka_unit_test(test_sincos), cmocka_unit_test(test_fast_sin_range),
+        cmocka_unit_test(test_rsqrt), cmocka_unit_test(test_sincos), cmocka_unit_test(test_fast_sin_range),
         cmocka_unit_test(test_fast_sin_bounded), cmocka_unit_test(test_fast_fmod),
         cmocka_unit_test(test_fast_special)};
     return cmocka_run_group_tests(tests, NULL, NULL);
