@@ -31,7 +31,7 @@ show run examples/saxpy.metal saxpy 'arguments={alpha: 2.5, n: 1000000}' 'x=f32[
 
 say "The same source on the device that checks every access, here with n a little too large:"
 if show run examples/saxpy.metal saxpy 'arguments={alpha: 2.5, n: 1001}' 'x=f32[1000]:iota' \
-    'y=f32[1000]:fill(1)' --groups 4 --device check; then
+    'y=f32[1000]:fill(1)' --groups 4 --device check 2>&1; then
     echo "The mistake was not found" >&2
     exit 1
 fi

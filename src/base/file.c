@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 tombac_status tb_file_read(const char *path, size_t limit, tb_text *text, tombac_error **error)
@@ -49,21 +50,34 @@ static bool write_all(int fd, const char *data, size_t size)
     return true;
 }
 
+/* Creates PATH.<digits> with the process's default rights. mkostemp would give 0600, and the file mode mask, needed to correct
+ * that, can only be read by changing it for all threads. */
+static int create_beside(const char *path, tb_text *name)
+{
+    enum { ATTEMPTS = 100 };
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        struct timespec time;
+        clock_gettime(CLOCK_MONOTONIC, &time);
+        name->size = 0;
+        tb_text_printf(name, "%s.%x-%lx-%x", path, (unsigned)getpid(), time.tv_nsec, (unsigned)attempt);
+        if (name->bad) return -1;
+        int fd = open(name->data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0 || errno != EEXIST) return fd;
+    }
+    return -1;
+}
+
 tombac_status tb_file_write_atomic(const char *path, const void *data, size_t size, tombac_error **error)
 {
     tb_text name = {0};
-    tb_text_printf(&name, "%s.XXXXXX", path);
-    if (name.bad) return tb_fail_memory(error);
+    int fd = create_beside(path, &name);
     tombac_status status = TOMBAC_OK;
-    int fd = mkostemp(name.data, O_CLOEXEC);
     if (fd < 0) {
-        status = tb_fail_errno(error, "cannot write '%s'", path);
+        status = name.bad ? tb_fail_memory(error) : tb_fail_errno(error, "cannot write '%s'", path);
         tb_text_free(&name);
         return status;
     }
-    mode_t mask = umask(0);
-    umask(mask);
-    bool written = write_all(fd, data, size) && fchmod(fd, 0666 & ~mask) == 0;
+    bool written = write_all(fd, data, size);
     written = close(fd) == 0 && written;
     if (!written || rename(name.data, path) != 0) {
         status = tb_fail_errno(error, "cannot write '%s'", path);

@@ -6,6 +6,9 @@
  * where KEY2 hashes the key with these facts, and an index remembers several states, so a header that is
  * changed and changed back hits again. A run that failed because of the source is kept too.
  *
+ * Not noticed: a new header that an #include would now find before the one that was read, and a changed
+ * answer of __has_include.
+ *
  * Files appear by an atomic rename and carry a hash of their content. Whatever is damaged, foreign or
  * unreadable is a miss, and what cannot be written is not cached: the cache never makes a call fail. A hit
  * renews both files' times; past $TOMBAC_CACHE_SIZE bytes (K, M, G allowed; 1 GiB) the least recently used

@@ -1,124 +1,23 @@
-/* Running tombac-cc; see compiler_client.h. */
+/* Running tombac-cc; see compiler_client.h. Finding it is in compiler_find.c. */
 #include "runtime/compiler_client.h"
 
 #include "base/file.h"
 #include "base/process.h"
 
 #include <limits.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define PROGRAM "tombac-cc"
 #define DEFAULT_TIME_LIMIT 60.0                /* seconds */
-#define DEFAULT_MEMORY_LIMIT ((size_t)8 << 30) /* bytes of address space */
+/* Bytes of address space. A compiler that was built with a sanitizer, as this library then is, needs terabytes. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define DEFAULT_MEMORY_LIMIT ((size_t)0)
+#else
+#define DEFAULT_MEMORY_LIMIT ((size_t)8 << 30)
+#endif
 enum { EXIT_USAGE = 2, EXIT_SOURCE = 3, EXIT_UNSUPPORTED = 4, EXIT_INTERNAL = 5 };
-
-/* ---- Finding it ---- */
-
-static char *join(const char *folder, const char *rest)
-{
-    tb_text text = {0};
-    tb_text_printf(&text, "%s/%s", folder, rest);
-    return tb_text_take(&text);
-}
-
-static bool is_program(const char *path)
-{
-    struct stat facts;
-    return stat(path, &facts) == 0 && S_ISREG(facts.st_mode) && access(path, X_OK) == 0;
-}
-
-/* Tries folder/rest; true ends the search (found, or out of memory with *program NULL). */
-static bool try(const char *folder, const char *rest, char **program, bool *no_memory)
-{
-    char *path = join(folder, rest);
-    *no_memory = !path;
-    if (path && is_program(path))
-        *program = path;
-    else
-        free(path);
-    return *program || *no_memory;
-}
-
-static bool search_path(char **program, bool *no_memory)
-{
-    const char *path = getenv("PATH");
-    while (path && *path) {
-        size_t length = strcspn(path, ":");
-        char *folder = length ? strndup(path, length) : strdup(".");
-        *no_memory = !folder;
-        bool done = !folder || try(folder, PROGRAM, program, no_memory);
-        free(folder);
-        if (done) return true;
-        path += length + (path[length] == ':');
-    }
-    return false;
-}
-
-static bool search(char **program)
-{
-    /* lib/ or lib/<triplet>/ beside bin/; a statically linked library is in bin/ itself. */
-    static const char *const beside_library[] = {"../bin/" PROGRAM, "../../bin/" PROGRAM, PROGRAM};
-    bool no_memory = false;
-    const char *given = getenv("TOMBAC_CC");
-    if (given && *given) {
-        *program = strdup(given);
-        return *program != NULL;
-    }
-    static const char here;
-    char *folder = tb_folder_of_code(&here);
-    bool done = false;
-    for (size_t i = 0; folder && i < sizeof beside_library / sizeof *beside_library && !done; i++)
-        done = try(folder, beside_library[i], program, &no_memory);
-    free(folder);
-    char own[PATH_MAX];
-    if (!done && realpath("/proc/self/exe", own)) {
-        *strrchr(own, '/') = 0;
-        done = try(own, PROGRAM, program, &no_memory);
-    }
-    if (!done) search_path(program, &no_memory);
-    return !no_memory;
-}
-
-static void add_facts(tb_text *text, const char *path)
-{
-    struct stat facts;
-    if (stat(path, &facts) == 0)
-        tb_text_printf(text, "%s:%lld:%lld.%09ld;", path, (long long)facts.st_size,
-            (long long)facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec);
-}
-
-tombac_status rt_compiler_find(rt_compiler *compiler, tombac_error **error)
-{
-    *compiler = (rt_compiler){0};
-    if (!search(&compiler->program)) return tb_fail_memory(error);
-    tb_text identity = {0};
-    char real[PATH_MAX];
-    if (compiler->program && realpath(compiler->program, real)) {
-        add_facts(&identity, real);
-        *strrchr(real, '/') = 0;
-        char *headers = join(real, "../lib/tombac/metal.pch");
-        if (!headers)
-            identity.bad = true;
-        else
-            add_facts(&identity, headers);
-        free(headers);
-    }
-    compiler->identity = tb_text_take(&identity);
-    if (compiler->identity) return TOMBAC_OK;
-    rt_compiler_free(compiler);
-    return tb_fail_memory(error);
-}
-
-void rt_compiler_free(rt_compiler *compiler)
-{
-    free(compiler->program);
-    free(compiler->identity);
-    *compiler = (rt_compiler){0};
-}
 
 /* ---- Command lines ---- */
 
@@ -235,6 +134,13 @@ static tombac_status run(const rt_compiler *compiler, const rt_request *request,
     free(arguments);
     tb_text_free(&c.text);
     return status;
+}
+
+static char *join(const char *folder, const char *rest)
+{
+    tb_text text = {0};
+    tb_text_printf(&text, "%s/%s", folder, rest);
+    return tb_text_take(&text);
 }
 
 /* Compiles into a file in a temporary folder of its own, and takes that file's content as the output. */

@@ -7,8 +7,10 @@
 
 /* The compiler that is installed. */
 typedef struct rt_compiler {
-    char *program;  /* path of tombac-cc, NULL: not found */
-    char *identity; /* changes when the compiler or its precompiled headers change; "" if not found */
+    char *program;    /* path of tombac-cc, NULL: not found */
+    char *identity;   /* changes when the compiler, its clang or its data files change; "" if not found */
+    bool own_headers; /* $TOMBAC_MSL is set: somebody works on Metal's headers, so nothing may come from the
+                         cache */
 } rt_compiler;
 
 /* $TOMBAC_CC; else tombac-cc beside the library (../bin and the like), beside the program, in PATH. Fails

@@ -115,6 +115,7 @@ static tombac_status make(job *j, tombac_kernel *kernel, tombac_error **error)
     if (status != TOMBAC_OK) return status;
     status = rt_compiler_find(&j->compiler, error);
     if (status != TOMBAC_OK) return status;
+    j->cache = rt_library_cache(j->library, &j->compiler);
     if (!from_cache(j, kernel, &status, error)) status = from_compiler(j, kernel, error);
     rt_compiler_free(&j->compiler);
     return status;
@@ -123,7 +124,6 @@ static tombac_status make(job *j, tombac_kernel *kernel, tombac_error **error)
 tombac_status tombac_kernel_create(tombac_library *library, const char *name,
     const tombac_constant *constants, size_t constant_count, tombac_kernel **kernel, tombac_error **error)
 {
-    static const rt_cache off = {0};
     if (!library) return rt_missing(__func__, "library", error);
     if (!name) return rt_missing(__func__, "name", error);
     if (!kernel) return rt_missing(__func__, "kernel", error);
@@ -141,7 +141,6 @@ tombac_status tombac_kernel_create(tombac_library *library, const char *name,
         atomic_init(&made->references, 1);
         made->library = tombac_library_retain(library);
         job j = {.library = library,
-            .cache = library->source.no_cache ? &off : &library->device->cache,
             .request = {&library->source, name, driver->name, rt_target_host(), driver->line_tables, values,
                 constant_count}};
         status = make(&j, made, error);

@@ -35,10 +35,14 @@ static tombac_status run_compiler(tombac_library *library, const rt_cache *cache
     return status;
 }
 
-static tombac_status list(tombac_library *library, tombac_error **error)
+const rt_cache *rt_library_cache(const tombac_library *library, const rt_compiler *compiler)
 {
     static const rt_cache off = {0};
-    const rt_cache *cache = library->source.no_cache ? &off : &library->device->cache;
+    return library->source.no_cache || compiler->own_headers ? &off : &library->device->cache;
+}
+
+static tombac_status list(tombac_library *library, tombac_error **error)
+{
     const rt_request request = {.source = &library->source};
     rt_key key;
     rt_compiler compiler;
@@ -46,6 +50,7 @@ static tombac_status list(tombac_library *library, tombac_error **error)
     if (status != TOMBAC_OK) return status;
     status = rt_compiler_find(&compiler, error);
     if (status != TOMBAC_OK) return status;
+    const rt_cache *cache = rt_library_cache(library, &compiler);
     rt_response cached;
     const rt_dependency *headers;
     size_t header_count;

@@ -55,6 +55,9 @@ struct tombac_buffer {
     size_t mapped; /* bytes of the mapping; 0: contents are from aligned_alloc */
 };
 
+/* The cache that a library's compilations use; one without a folder if they must not use any. */
+const rt_cache *rt_library_cache(const tombac_library *library, const rt_compiler *compiler);
+
 /* `error` for a NULL argument of a public call. */
 tombac_status rt_missing(const char *call, const char *what, tombac_error **error);
 

@@ -95,12 +95,12 @@ int tool_check(int count, char **arguments)
     tombac_error *error = NULL;
     int worst = TOOL_RIGHT;
     if (read_options(count, arguments, &options, &help_shown, &error) != TOMBAC_OK) {
-        worst = tool_report_error(error, false);
+        worst = tool_report_error(error, false, NULL);
     } else if (!help_shown) {
         for (int i = optind; i < count; i++) {
             error = NULL;
             if (check_file(&options, arguments[i], &error) == TOMBAC_OK) continue;
-            int status = tool_report_error(error, options.json);
+            int status = tool_report_error(error, options.json, NULL);
             if (status > worst) worst = status;
         }
     }

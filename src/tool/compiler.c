@@ -64,6 +64,17 @@ static tombac_status build_command(const char *verb, const tool_compile *compile
     return status;
 }
 
+/* What the compiler says for itself, behind the diagnostics that are clang's. */
+static const char *last_word(const char *said)
+{
+    static const char own[] = "tombac-cc: ", word[] = "error: ";
+    const char *found = NULL;
+    for (const char *at = said; (at = strstr(at, own)); at += sizeof own - 1)
+        if (at == said || at[-1] == '\n') found = at + sizeof own - 1;
+    if (!found) return said;
+    return strncmp(found, word, sizeof word - 1) == 0 ? found + sizeof word - 1 : found;
+}
+
 /* What a failed compiler run means. */
 static tombac_status refused(const tb_process *process, tombac_error **error)
 {
@@ -71,10 +82,8 @@ static tombac_status refused(const tb_process *process, tombac_error **error)
                          : process->exit_status == 4 ? TOMBAC_ERROR_UNSUPPORTED
                          : process->exit_status == 2 ? TOMBAC_ERROR_ARGUMENT
                                                      : TOMBAC_ERROR_COMPILER;
-    static const char own[] = "tombac-cc: ", word[] = "error: "; /* the command says its own */
     const char *said = tb_text_string(&process->errors);
-    if (strncmp(said, own, sizeof own - 1) == 0) said += sizeof own - 1;
-    if (strncmp(said, word, sizeof word - 1) == 0) said += sizeof word - 1;
+    if (kind != TOMBAC_ERROR_SOURCE) said = last_word(said);
     if (*said) return tb_fail(error, kind, "%s", said);
     return tb_fail(error, kind, "the compiler '%s' failed with exit status %d and said nothing",
         process->arguments[0], process->exit_status);

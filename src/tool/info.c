@@ -139,7 +139,7 @@ int tool_info(int count, char **arguments)
         else if (code == 'h')
             return fputs(help, stdout) < 0 ? TOOL_USAGE : TOOL_RIGHT;
         else if (tool_option_error("info", code, arguments, known, &error) != TOMBAC_OK)
-            return tool_report_error(error, false);
+            return tool_report_error(error, false, NULL);
     }
     if (optind < count) {
         tool_complain("'tombac info' takes no '%s'", arguments[optind]);

@@ -162,7 +162,7 @@ int tool_inspect(int count, char **arguments)
     int result = TOOL_RIGHT;
     tombac_status status = read_options(count, arguments, &options, &help_shown, &error);
     if (status == TOMBAC_OK && !help_shown) status = inspect(&options, &error);
-    if (status != TOMBAC_OK) result = tool_report_error(error, false);
+    if (status != TOMBAC_OK) result = tool_report_error(error, false, NULL);
     tool_compile_free(&options.compile);
     tool_words_free(&options.constants);
     return result;

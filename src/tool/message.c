@@ -1,6 +1,8 @@
 /* Errors and colours; see message.h. */
 #include "tool/message.h"
 
+#include "base/text.h"
+
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +61,7 @@ static void put_text(json_t *object, const char *key, const char *text)
     json_object_set_new(object, key, string);
 }
 
-static void print_json(const tombac_error *error)
+static void print_json(const tombac_error *error, const char *log)
 {
     json_t *object = json_object(), *root = json_object();
     put_text(object, "status", tombac_status_name(tombac_error_status(error)));
@@ -68,9 +70,11 @@ static void print_json(const tombac_error *error)
     put_text(object, "file", tombac_error_file(error));
     if (tombac_error_line(error)) {
         json_object_set_new(object, "line", json_integer(tombac_error_line(error)));
-        json_object_set_new(object, "column", json_integer(tombac_error_column(error)));
+        if (tombac_error_column(error))
+            json_object_set_new(object, "column", json_integer(tombac_error_column(error)));
     }
     json_object_set_new(root, "error", object);
+    put_text(root, "log", log);
     json_dumpf(root, stdout, JSON_INDENT(2));
     putchar('\n');
     json_decref(root);
@@ -88,17 +92,21 @@ static void print_place(const tombac_error *error)
         if (line && column) fprintf(stderr, ":%u", column);
         fputs(": ", stderr);
     }
-    if (kernel && !strstr(message, kernel)) fprintf(stderr, "kernel '%s': ", kernel);
+    tb_text named = {0};
+    tb_text_printf(&named, "'%s'", kernel ? kernel : "");
+    if (kernel && !strstr(message, tb_text_string(&named))) fprintf(stderr, "kernel '%s': ", kernel);
+    tb_text_free(&named);
 }
 
-int tool_report_error(tombac_error *error, bool json)
+int tool_report_error(tombac_error *error, bool json, const char *log)
 {
     const char *message = tombac_error_message(error);
     tombac_status kind = tombac_error_status(error);
     int status = error ? tool_exit_status(kind) : TOOL_USAGE;
+    if (log && !json) fputs(log, stdout);
     fflush(stdout);
     if (json) {
-        print_json(error);
+        print_json(error, log);
     } else if (kind == TOMBAC_ERROR_SOURCE && strchr(message, '\n')) {
         fputs(message, stderr); /* the compiler's own diagnostics */
         if (message[strlen(message) - 1] != '\n') fputc('\n', stderr);

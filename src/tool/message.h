@@ -21,8 +21,8 @@ const char *tool_colour(FILE *stream, const char *code);
 /* "tombac: error: ..." on standard error. */
 void tool_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Shows the error, releases it and returns the exit status. With `json`, an object on standard output
- * instead. */
-int tool_report_error(tombac_error *error, bool json);
+ * instead. `log` is what the kernel said before it failed, or NULL. */
+int tool_report_error(tombac_error *error, bool json, const char *log);
 /* Flushes standard output; an exit status that tells whether everything was written. */
 int tool_finish(int status);
 

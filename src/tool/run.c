@@ -170,6 +170,7 @@ static tombac_status launch(run_state *state, tombac_error **error)
     if (!state->seconds) return tb_fail_memory(error);
     for (size_t i = 0; i < runs; i++) {
         if (i) restore_buffers(state);
+        state->started++;
         tombac_status status = tombac_launch_submit(state->launch, error);
         if (status == TOMBAC_OK) status = tombac_launch_wait(state->launch, error);
         if (status != TOMBAC_OK) return status;
@@ -191,7 +192,8 @@ static void close_all(run_state *state)
     tombac_device_release(state->device);
 }
 
-static tombac_status run(const run_options *options, bool *missed, tombac_error **error)
+/* `log` receives what the kernel logged if the run failed. */
+static tombac_status run(const run_options *options, bool *missed, tb_text *log, tombac_error **error)
 {
     run_state state = {.options = options};
     tombac_status status = open_kernel(&state, error);
@@ -201,8 +203,8 @@ static tombac_status run(const run_options *options, bool *missed, tombac_error 
     if (status == TOMBAC_OK) status = launch(&state, error);
     if (status == TOMBAC_OK)
         status = run_report(&state, missed, error);
-    else if (state.launch && !options->json)
-        fputs(tombac_launch_log(state.launch), stdout); /* what it said before it failed */
+    else if (state.run_count < state.started)
+        tb_text_puts(log, tombac_launch_log(state.launch));
     close_all(&state);
     return status;
 }
@@ -211,11 +213,13 @@ int tool_run(int count, char **arguments)
 {
     run_options options = {0};
     tombac_error *error = NULL;
+    tb_text log = {0};
     bool missed = false;
     tombac_status status = run_options_read(count, arguments, &options, &error);
-    if (status == TOMBAC_OK && !options.help) status = run(&options, &missed, &error);
+    if (status == TOMBAC_OK && !options.help) status = run(&options, &missed, &log, &error);
     int result = missed ? TOOL_WRONG : TOOL_RIGHT;
-    if (status != TOMBAC_OK) result = tool_report_error(error, options.json);
+    if (status != TOMBAC_OK) result = tool_report_error(error, options.json, log.data);
+    tb_text_free(&log);
     run_options_free(&options);
     return result;
 }

@@ -51,9 +51,9 @@ typedef struct run_state {
     size_t argument_count;
     run_expectation *expectations;
     size_t expectation_count;
-    tombac_size3 group; /* as launched */
-    double *seconds;    /* per run */
-    size_t run_count;
+    tombac_size3 group;        /* as launched */
+    double *seconds;           /* per run */
+    size_t started, run_count; /* runs, and those that ended well */
 } run_state;
 
 tombac_status run_options_read(int count, char **arguments, run_options *options, tombac_error **error);

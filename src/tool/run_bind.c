@@ -65,20 +65,31 @@ static void describe(const run_argument *a, tb_text *text)
         a->info.reference ? "&" : "*", is_memory(a) ? "buffer" : "threadgroup", a->info.index);
 }
 
-static tombac_status unknown_argument(const run_state *state, const char *name, tombac_error **error)
+/* By name, with the nearest one; by index, with all that there are. */
+static tombac_status unknown_argument(
+    const run_state *state, const char *name, bool threadgroup, tombac_error **error)
 {
+    bool numbered = name[0] >= '0' && name[0] <= '9';
     tool_suggestion suggestion = {.name = name};
     tb_text text = {0};
-    for (size_t i = 0; i < state->argument_count; i++)
+    size_t listed = 0;
+    if (numbered)
+        tb_text_printf(&text, "[[%s(%s)]]", threadgroup ? "threadgroup" : "buffer", name);
+    else
+        tb_text_printf(&text, "argument '%s'", name);
+    for (size_t i = 0; i < state->argument_count && !numbered; i++)
         tool_suggest_consider(&suggestion, state->arguments[i].info.name);
     tool_suggest_append(&suggestion, &text);
-    if (!suggestion.best) {
-        tb_text_puts(&text, state->argument_count ? "; it has" : "; it has none");
-        for (size_t i = 0; i < state->argument_count; i++)
-            tb_text_printf(&text, "%s %s", i ? "," : "", state->arguments[i].info.name);
+    for (size_t i = 0; i < state->argument_count && !suggestion.best; i++) {
+        const run_argument *a = &state->arguments[i];
+        if (numbered && is_memory(a) == threadgroup) continue;
+        tb_text_printf(&text, "%s %s", listed++ ? "," : "; it has", a->info.name);
+        if (numbered) tb_text_printf(&text, " (%u)", a->info.index);
     }
-    tombac_status status = tb_fail(error, TOMBAC_ERROR_NOT_FOUND, "kernel '%s' has no argument '%s'%s",
-        state->options->kernel, name, tb_text_string(&text));
+    if (!suggestion.best && !listed)
+        tb_text_puts(&text, threadgroup ? "; it has no threadgroup arguments" : "; it has none");
+    tombac_status status = tb_fail(error, TOMBAC_ERROR_NOT_FOUND, "kernel '%s' has no %s",
+        state->options->kernel, tb_text_string(&text));
     tb_text_free(&text);
     return status;
 }
@@ -103,7 +114,7 @@ tombac_status run_find_argument(
     const run_state *state, const char *name, run_argument **argument, tombac_error **error)
 {
     *argument = look_up(state, name, false);
-    if (!*argument) return unknown_argument(state, name, error);
+    if (!*argument) return unknown_argument(state, name, false, error);
     if (is_memory(*argument) && (*argument)->info.active) return TOMBAC_OK;
     return tb_fail(error, TOMBAC_ERROR_BINDING, "%s of kernel '%s' %s", (*argument)->what,
         state->options->kernel,
@@ -179,7 +190,7 @@ static tombac_status assign_threadgroup(run_state *state, tombac_error **error)
         tombac_status status = take_name(word, equals, name, sizeof name, error);
         if (status != TOMBAC_OK) return status;
         run_argument *a = look_up(state, name, true);
-        if (!a) return unknown_argument(state, name, error);
+        if (!a) return unknown_argument(state, name, true, error);
         if (is_memory(a))
             return tb_fail(error, TOMBAC_ERROR_BINDING,
                 "%s is no threadgroup memory, so --threadgroup cannot size it", a->what);

@@ -166,16 +166,18 @@ void world_clear_runs(const world *w)
 
 /* ---- Short forms ---- */
 
-static void require(tombac_status status, const tombac_error *error)
+/* The pointer, because the call that sets it is an argument too. */
+static void require(tombac_status status, tombac_error *const *error)
 {
-    if (status != TOMBAC_OK) fail_msg("%s: %s", tombac_status_name(status), tombac_error_message(error));
+    if (status != TOMBAC_OK)
+        fail_msg("%s: %s", tombac_status_name(status), error ? tombac_error_message(*error) : "");
 }
 
 tombac_device *open_device(void)
 {
     tombac_device *device = NULL;
     tombac_error *error = NULL;
-    require(tombac_device_open(NULL, &device, &error), error);
+    require(tombac_device_open(NULL, &device, &error), &error);
     return device;
 }
 
@@ -184,7 +186,7 @@ tombac_library *open_library(tombac_device *device, const char *source)
     tombac_library *library = NULL;
     tombac_error *error = NULL;
     require(tombac_library_create_from_source(device, NULL, source, strlen(source), NULL, &library, &error),
-        error);
+        &error);
     return library;
 }
 
@@ -192,7 +194,7 @@ tombac_kernel *open_kernel(tombac_library *library, const char *name)
 {
     tombac_kernel *kernel = NULL;
     tombac_error *error = NULL;
-    require(tombac_kernel_create(library, name, NULL, 0, &kernel, &error), error);
+    require(tombac_kernel_create(library, name, NULL, 0, &kernel, &error), &error);
     return kernel;
 }
 

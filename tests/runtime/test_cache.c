@@ -283,6 +283,18 @@ static void test_compiler_identity(void **state)
     setenv("TOMBAC_CC", copy, 1);
     expect_prints(NULL, plain, "FAKE show");
     expect_runs(w, "lc");
+    char clang[128];
+    snprintf(clang, sizeof clang, "%s", world_write(w, "clang", "another"));
+    setenv("TOMBAC_CLANG", clang, 1);
+    expect_prints(NULL, plain, "FAKE show");
+    expect_runs(w, "lc");
+    unsetenv("TOMBAC_CLANG");
+    expect_prints(NULL, plain, "FAKE show");
+    expect_runs(w, "");
+    setenv("TOMBAC_MSL", w->folder, 1); /* headers that somebody works on */
+    for (int i = 0; i < 2; i++) expect_prints(NULL, plain, "FAKE show");
+    expect_runs(w, "lclc");
+    unsetenv("TOMBAC_MSL");
     setenv("TOMBAC_CC", "/nonexistent/tombac-cc", 1); /* what is current runs without a compiler */
     expect_prints(NULL, plain, "FAKE show");
     assert_int_equal(use(NULL, "kernel k\n", NULL, NULL, 0, printed, NULL), TOMBAC_ERROR_COMPILER);

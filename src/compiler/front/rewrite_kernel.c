@@ -101,6 +101,43 @@ static tombac_status rewrite_constants(rewriter *r)
     return status;
 }
 
+/* A constant that only decides about parameters (`constant bool no_mask = !has_mask;`) would not be emitted: nothing in the
+ * code refers to it once the parameters have lost their attributes. A function behind it does. */
+static void keep_condition(rewriter *r, const char *name)
+{
+    const token_list *list = r->list;
+    const token *t = list->tokens;
+    size_t length = strlen(name);
+    for (uint32_t i = 0; i + 1 < list->count; i++) {
+        if (t[i].kind != TOKEN_IDENTIFIER || t[i].length != length || t[i + 1].code != '=') continue;
+        if (memcmp(token_text(list, i), name, length) || r->edits.edits[i].blank) continue;
+        uint32_t end = i + 1;
+        while (end < list->count && t[end].code != ';') end = t[end].match > end ? t[end].match + 1 : end + 1;
+        if (end >= list->count) return;
+        tb_text text = {0};
+        tb_text_printf(&text,
+            " extern \"C\" { [[clang::sycl_external]] bool __tombac_condition_%s() { return %s; } }", name, name);
+        front_edit_after(&r->edits, end, tb_text_string(&text));
+        r->edits.pool.bad |= text.bad;
+        tb_text_free(&text);
+        return;
+    }
+}
+
+static void keep_conditions(rewriter *r)
+{
+    const front_kernel *kernel = r->selected;
+    for (size_t i = 0; kernel && i < kernel->parameter_count; i++) {
+        const char *name = kernel->parameters[i].condition;
+        bool repeated = false;
+        for (size_t k = 0; name && k < i; k++) {
+            const char *other = kernel->parameters[k].condition;
+            repeated |= other && !strcmp(other, name);
+        }
+        if (name && !repeated) keep_condition(r, name);
+    }
+}
+
 /* namespace { ... } hides kernels and what they are instantiated with from the linker; an inline namespace does not. */
 static void rewrite_namespaces(rewriter *r)
 {
@@ -121,6 +158,7 @@ tombac_status front_rewrite_kernels(rewriter *r)
         else rewrite_definition(r, site);
     }
     rewrite_namespaces(r);
+    keep_conditions(r);
     return rewrite_constants(r);
 }
 

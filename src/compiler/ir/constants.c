@@ -130,24 +130,31 @@ static tombac_status set_one(ir_kernel *kernel, const front_constant *constant, 
     return TOMBAC_OK;
 }
 
-/* The global variable of a program-scope constant by its source name: unmangled, or as C++ mangles internal linkage. */
-static LLVMValueRef find_global(LLVMModuleRef module, const char *name)
+#define CONDITION_PREFIX "__tombac_condition_"
+
+/* The function that the front end put behind a constant which decides about arguments; it returns the constant. */
+static LLVMValueRef condition_function(LLVMModuleRef module, const char *name)
 {
-    LLVMValueRef global = LLVMGetNamedGlobal(module, name);
-    tb_text mangled = {0};
-    tb_text_printf(&mangled, "_ZL%zu%s", strlen(name), name);
-    if (!global && !mangled.bad) global = LLVMGetNamedGlobal(module, tb_text_string(&mangled));
-    tb_text_free(&mangled);
-    return global;
+    tb_text symbol = {0};
+    tb_text_printf(&symbol, CONDITION_PREFIX "%s", name);
+    LLVMValueRef function = symbol.bad ? NULL : LLVMGetNamedFunction(module, tb_text_string(&symbol));
+    tb_text_free(&symbol);
+    return function;
 }
 
-/* Constants that decide about arguments are often used by nothing else; no pass may remove them before they are read. */
-static void keep_conditions(ir_kernel *kernel)
+/* Nothing calls these functions; no pass may remove them before they are read. */
+void ir_constants_keep(ir_kernel *kernel)
 {
-    for (size_t i = 0; i < kernel->kernel->parameter_count; i++) {
-        const char *condition = kernel->kernel->parameters[i].condition;
-        LLVMValueRef global = condition ? find_global(kernel->module, condition) : NULL;
-        if (global) LLVMSetLinkage(global, LLVMExternalLinkage);
+    for (LLVMValueRef f = LLVMGetFirstFunction(kernel->module); f; f = LLVMGetNextFunction(f)) {
+        if (ir_name_starts(f, CONDITION_PREFIX)) LLVMSetLinkage(f, LLVMExternalLinkage);
+    }
+}
+
+void ir_constants_drop(ir_kernel *kernel)
+{
+    for (LLVMValueRef f = LLVMGetFirstFunction(kernel->module), next; f; f = next) {
+        next = LLVMGetNextFunction(f);
+        if (ir_name_starts(f, CONDITION_PREFIX)) LLVMDeleteFunction(f);
     }
 }
 
@@ -165,7 +172,6 @@ tombac_status ir_constants_set(ir_kernel *kernel, const ir_request *request, con
 {
     size_t count = front_constant_count(request->unit);
     tombac_status status = check_known(request, error);
-    keep_conditions(kernel);
     if (status != TOMBAC_OK || !count) return status;
     kernel->constants = calloc(count, sizeof *kernel->constants);
     if (!kernel->constants) return tb_fail_memory(error);
@@ -310,15 +316,22 @@ tombac_status ir_constants_condition(
         *active = state->truth;
         return state->set ? TOMBAC_OK : condition_missing(parameter, error);
     }
-    LLVMValueRef global = find_global(kernel->module, parameter->condition);
-    if (!global) {
+    LLVMValueRef function = condition_function(kernel->module, parameter->condition);
+    LLVMBasicBlockRef block = function ? LLVMGetFirstBasicBlock(function) : NULL;
+    LLVMValueRef value = NULL;
+    for (LLVMValueRef i = block ? LLVMGetFirstInstruction(block) : NULL; i && !value; i = LLVMGetNextInstruction(i)) {
+        if (LLVMIsAReturnInst(i)) value = LLVMIsAConstantInt(LLVMGetOperand(i, 0));
+        if (!LLVMIsALoadInst(i)) continue;
+        LLVMValueRef global = LLVMIsAGlobalVariable(LLVMGetOperand(i, 0));
+        if (!global) break;
+        value = LLVMGetInitializer(global);
+        if (!value) return condition_missing(parameter, error);
+    }
+    if (!value) {
         return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "argument '%s' depends on '%s', whose value cannot be found",
             parameter->name, parameter->condition);
     }
-    LLVMValueRef value = LLVMGetInitializer(global);
-    if (!value) return condition_missing(parameter, error);
     *active = !LLVMIsNull(value);
-    LLVMSetLinkage(global, LLVMInternalLinkage);
     return TOMBAC_OK;
 }
 

@@ -2,7 +2,8 @@
  *
  * A while loop with `continue` has several back edges to one header. LLVM's loop-simplify may read them as two nested loops,
  * which would move the place where threads meet again; here they are joined in one new latch block instead, so that every
- * `continue` leads to the same latch. Back edges are edges to a block that dominates their source; dominators by Cooper,
+ * `continue` leads to the same latch. A back edge that starts inside an inner loop gets a latch of its own, too: threads of the
+ * outer loop wait for each other outside the inner one. Back edges are edges to a block that dominates their source; dominators by Cooper,
  * Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001). Irreducible cycles are left alone. */
 #include "compiler/ir/steps.h"
 
@@ -61,11 +62,15 @@ tombac_status ir_loops_merge_latches(LLVMValueRef function, tombac_error **error
     if (!sources) status = tb_fail_memory(error);
     for (uint32_t h = 0; sources && h < cfg.block_count; h++) {
         size_t count = 0;
+        uint32_t source_loop = IR_NONE;
         for (uint32_t i = 0; i < cfg.blocks[h].predecessor_count; i++) {
             uint32_t p = cfg.blocks[h].predecessors[i];
-            if (ir_cfg_dominates(&cfg, h, p)) sources[count++] = cfg.blocks[p].block;
+            if (!ir_cfg_dominates(&cfg, h, p)) continue;
+            sources[count++] = cfg.blocks[p].block;
+            source_loop = cfg.blocks[p].loop;
         }
-        if (count > 1) merge(function, cfg.blocks[h].block, sources, count);
+        bool inside = count == 1 && source_loop != cfg.blocks[h].loop;
+        if (count > 1 || inside) merge(function, cfg.blocks[h].block, sources, count);
     }
     free(sources);
     ir_cfg_free(&cfg);

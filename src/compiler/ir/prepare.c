@@ -204,6 +204,7 @@ static tombac_status decide_arguments(ir_kernel *kernel, tombac_error **error)
         ir_argument *argument = &kernel->arguments[i];
         status = ir_constants_condition(kernel, argument->parameter, &argument->active, error);
     }
+    ir_constants_drop(kernel);
     return status;
 }
 
@@ -228,6 +229,7 @@ static tombac_status specialise(ir_kernel *kernel, const ir_request *request, to
         ir_annotations_erase(kernel->module);
         internalise(kernel->module);
         clear_call_conventions(kernel->module);
+        ir_constants_keep(kernel);
         LLVMSetLinkage(body, LLVMExternalLinkage); /* until the thunk calls it */
         status = ir_run_passes(kernel, "globaldce", error);
     }
@@ -243,6 +245,22 @@ static tombac_status specialise(ir_kernel *kernel, const ir_request *request, to
     return status;
 }
 
+/* Functions that call themselves at their end become loops, so that they can be inlined; the kernel is left as it is. */
+static tombac_status unroll_recursion(ir_kernel *kernel, tombac_error **error)
+{
+    bool left = false;
+    for (LLVMValueRef f = LLVMGetFirstFunction(kernel->module); f; f = LLVMGetNextFunction(f)) {
+        left |= !LLVMIsDeclaration(f) && f != kernel->function;
+    }
+    if (!left) return TOMBAC_OK;
+    ir_add_function_attribute(kernel->function, "noinline", 0);
+    ir_add_function_attribute(kernel->function, "optnone", 0);
+    tombac_status status = ir_run_passes(kernel, "function(sroa,instsimplify,simplifycfg,tailcallelim,simplifycfg)", error);
+    remove_attribute(kernel->function, "optnone");
+    remove_attribute(kernel->function, "noinline");
+    return status == TOMBAC_OK ? ir_run_passes(kernel, "always-inline,globaldce", error) : status;
+}
+
 static tombac_status inline_and_clean(ir_kernel *kernel, const char *math_library, tombac_error **error)
 {
     tombac_status status = ir_run_passes(kernel, "globalopt,globaldce", error);
@@ -255,7 +273,10 @@ static tombac_status inline_and_clean(ir_kernel *kernel, const char *math_librar
     }
     internalise_globals(kernel->module, true);
     status = ir_run_passes(kernel, "always-inline,globaldce", error);
+    if (status == TOMBAC_OK) status = unroll_recursion(kernel, error);
     if (status == TOMBAC_OK) status = ir_loops_merge_latches(kernel->function, error);
+    /* First sroa: it splits copies of structs by their members, not by the alignment that the inliner gives them. */
+    if (status == TOMBAC_OK) status = ir_run_passes(kernel, "function(sroa)", error);
     if (status == TOMBAC_OK) ir_lower_intrinsics(kernel->module, kernel->function);
     if (status == TOMBAC_OK) ir_define_results(kernel->module, kernel->function);
     if (status == TOMBAC_OK) status = ir_run_passes(kernel, "function(sroa,instsimplify,sccp,sroa),globaldce", error);

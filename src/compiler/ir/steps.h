@@ -21,6 +21,9 @@ void ir_annotations_erase(LLVMModuleRef module);
 /* constants.c: gives function constants their values and evaluates what depends on them. Fills kernel->constants. Constants
  * without a value, and what cannot be computed for want of one, become declarations; ir_constants_verify refuses a
  * kernel that still reads one. */
+/* Keeps the functions that show conditions of arguments until all are read, and drops them. */
+void ir_constants_keep(ir_kernel *kernel);
+void ir_constants_drop(ir_kernel *kernel);
 tombac_status ir_constants_set(ir_kernel *kernel, const ir_request *request, const ir_annotation *annotations,
     size_t annotation_count, tombac_error **error);
 /* Evaluates program-scope constants with dynamic initialisers (llvm.global_ctors). */

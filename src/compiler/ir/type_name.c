@@ -152,7 +152,7 @@ static bool template_from_name(cursor *c, ir_type *type, bool *known)
         scalar = take_vec(c, &n);
         return scalar && at_end(c) && set_vector(type, scalar, n, false);
     }
-    if (take(c, "packed_vec<")) {
+    if (take(c, "packed_vec<") || take(c, "__packed_vec<")) {
         skip_namespaces(c);
         if (!take(c, "vec<")) return false;
         scalar = take_vec(c, &n);

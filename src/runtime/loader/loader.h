@@ -22,7 +22,8 @@ typedef struct rt_symbol {
 typedef struct rt_image rt_image;
 
 /* Loads; undefined symbols are looked up in `symbols` only. `name` stands for the object in messages. Errors
- * are TOMBAC_ERROR_ARTIFACT (damaged or not loadable, unknown symbol by name) and TOMBAC_ERROR_MEMORY. */
+ * are TOMBAC_ERROR_ARTIFACT (damaged or not loadable, unknown symbol by name), TOMBAC_ERROR_MEMORY, and
+ * TOMBAC_ERROR_IO where the system refuses to make memory executable. */
 tombac_status rt_image_load(const char *name, const void *object, size_t size, const rt_symbol *symbols,
     size_t symbol_count, rt_image **image, tombac_error **error);
 

@@ -1,0 +1,313 @@
+/* The public library with the real compiler and every device of this machine: values, function constants,
+ * threadgroup memory, edges, reflection, errors with their places, and a cache that several processes fill at
+ * once. Expected values are computed here. */
+#include "tombac/tombac.h"
+
+#include <ftw.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+typedef struct session {
+    tombac_device *device;
+    tombac_library *library;
+    tombac_kernel *kernel;
+    tombac_launch *launch;
+} session;
+
+/* The pointer, because the call that sets it is an argument too. */
+static void require(tombac_status status, tombac_error *const *error)
+{
+    if (status != TOMBAC_OK)
+        fail_msg("%s: %s", tombac_status_name(status), error ? tombac_error_message(*error) : "");
+}
+
+static session open_session(const char *device, const char *source, const char *kernel,
+    const tombac_constant *constants, size_t count)
+{
+    session s = {0};
+    tombac_error *error = NULL;
+    require(tombac_device_open(device, &s.device, &error), &error);
+    require(tombac_library_create_from_source(
+                s.device, "t.metal", source, strlen(source), NULL, &s.library, &error),
+        &error);
+    require(tombac_kernel_create(s.library, kernel, constants, count, &s.kernel, &error), &error);
+    require(tombac_launch_create(s.kernel, &s.launch, &error), &error);
+    return s;
+}
+
+static void close_session(session *s)
+{
+    tombac_launch_release(s->launch);
+    tombac_kernel_release(s->kernel);
+    tombac_library_release(s->library);
+    tombac_device_release(s->device);
+}
+
+static tombac_buffer *bind(session *s, uint32_t index, size_t size, const void *data)
+{
+    tombac_buffer *buffer = NULL;
+    tombac_error *error = NULL;
+    require(tombac_buffer_create(s->device, size, data, &buffer, &error), &error);
+    require(tombac_launch_set_buffer(s->launch, index, buffer, 0, &error), &error);
+    return buffer;
+}
+
+static void run(session *s, tombac_size3 threads, tombac_size3 threadgroup)
+{
+    tombac_error *error = NULL;
+    require(tombac_launch_set_threads(s->launch, threads, threadgroup, &error), &error);
+    require(tombac_launch_submit(s->launch, &error), &error);
+    require(tombac_launch_wait(s->launch, &error), &error);
+}
+
+static const char add[] = "#include <metal_stdlib>\nusing namespace metal;\n"
+                          "kernel void add(device const float *a, device const float *b, device float *out,\n"
+                          "                uint i [[thread_position_in_grid]]) { out[i] = a[i] + b[i]; }\n";
+
+static void add_on(const char *device)
+{
+    enum { N = 1000 }; /* no multiple of the threadgroup: the last one is partial */
+    float a[N], b[N];
+    for (int i = 0; i < N; i++) a[i] = 0.25f * (float)i, b[i] = 3 - (float)i;
+    session s = open_session(device, add, "add", NULL, 0);
+    tombac_buffer *in = bind(&s, 0, sizeof a, a), *other = bind(&s, 1, sizeof b, b),
+                  *out = bind(&s, 2, sizeof a + 64, NULL);
+    run(&s, (tombac_size3){N, 1, 1}, (tombac_size3){48, 1, 1});
+    const float *result = tombac_buffer_contents(out);
+    for (int i = 0; i < N; i++) assert_true(result[i] == a[i] + b[i]);
+    for (int i = N; i < N + 16; i++) assert_true(result[i] == 0); /* nothing beyond the grid */
+    assert_true(tombac_launch_seconds(s.launch) > 0);
+    tombac_buffer_release(in);
+    tombac_buffer_release(other);
+    tombac_buffer_release(out);
+    close_session(&s);
+}
+
+static const char constants_source[] =
+    "#include <metal_stdlib>\nusing namespace metal;\n"
+    "constant int factor [[function_constant(4)]];\nconstant bool has_bias [[function_constant(2)]];\n"
+    "kernel void scale(device int *data [[buffer(0)]], device const int *bias [[buffer(1), "
+    "function_constant(has_bias)]],\n"
+    "                  uint i [[thread_position_in_grid]]) {\n"
+    "    data[i] = data[i] * factor + (has_bias ? bias[i] : 0);\n}\n";
+
+static void constants_on(const char *device)
+{
+    const int factors[] = {3, -7};
+    for (int k = 0; k < 2; k++) {
+        bool has_bias = k == 1;
+        const tombac_constant values[] = {{"factor", 0, &factors[k], sizeof(int)}, {NULL, 2, &has_bias, 1}};
+        session s = open_session(device, constants_source, "scale", values, 2);
+        int data[40], bias[40];
+        for (int i = 0; i < 40; i++) data[i] = i - 20, bias[i] = 1000 * i;
+        tombac_argument argument;
+        require(tombac_kernel_get_argument(s.kernel, 1, &argument, NULL), NULL);
+        assert_string_equal(argument.name, "bias");
+        assert_int_equal(argument.active, has_bias);
+        tombac_buffer *buffer = bind(&s, 0, sizeof data, data), *second = NULL;
+        if (has_bias) second = bind(&s, 1, sizeof bias, bias);
+        run(&s, (tombac_size3){40, 1, 1}, (tombac_size3){40, 1, 1});
+        const int *result = tombac_buffer_contents(buffer);
+        for (int i = 0; i < 40; i++)
+            assert_int_equal(result[i], data[i] * factors[k] + (has_bias ? bias[i] : 0));
+        tombac_buffer_release(buffer);
+        tombac_buffer_release(second);
+        close_session(&s);
+    }
+}
+
+static const char reverse_source[] =
+    "#include <metal_stdlib>\nusing namespace metal;\n"
+    "struct pair { uint first; float4 second[2]; };\n"
+    "[[max_total_threads_per_threadgroup(128)]]\n"
+    "kernel void turn(device uint *data [[buffer(3)]], constant pair &p [[buffer(0)]],\n"
+    "                 threadgroup uint *scratch [[threadgroup(1)]], uint i "
+    "[[thread_position_in_threadgroup]],\n"
+    "                 uint n [[threads_per_threadgroup]], uint base [[threadgroup_position_in_grid]]) {\n"
+    "    threadgroup uint own[128];\n    own[i] = data[base * n + i];\n"
+    "    threadgroup_barrier(mem_flags::mem_threadgroup);\n    scratch[n - 1 - i] = own[i] + p.first;\n"
+    "    threadgroup_barrier(mem_flags::mem_threadgroup);\n    data[base * n + i] = scratch[i];\n}\n";
+
+static void threadgroups_on(const char *device)
+{
+    enum { GROUP = 100, GROUPS = 3 };
+    session s = open_session(device, reverse_source, "turn", NULL, 0);
+    assert_int_equal(tombac_kernel_max_threads_per_threadgroup(s.kernel), 128);
+    assert_true(tombac_kernel_static_threadgroup_memory(s.kernel) >= 512);
+    tombac_argument p;
+    require(tombac_kernel_get_argument(s.kernel, 1, &p, NULL), NULL);
+    assert_true(p.kind == TOMBAC_ARGUMENT_CONSTANT && p.reference && p.element_size == 48 &&
+                p.element_alignment == 16);
+    assert_non_null(strstr(tombac_kernel_reflection_json(s.kernel), "\"second\""));
+    uint32_t data[GROUP * GROUPS], parameters[12] = {5};
+    for (uint32_t i = 0; i < GROUP * GROUPS; i++) data[i] = i * i;
+    tombac_buffer *buffer = bind(&s, 3, sizeof data, data);
+    tombac_error *error = NULL;
+    require(tombac_launch_set_bytes(s.launch, 0, parameters, sizeof parameters, &error), &error);
+    require(tombac_launch_set_threadgroup_memory(s.launch, 1, GROUP * 4, &error), &error);
+    require(tombac_launch_set_threadgroups(
+                s.launch, (tombac_size3){GROUPS, 1, 1}, (tombac_size3){129, 1, 1}, &error),
+        &error);
+    assert_int_equal(tombac_launch_submit(s.launch, NULL), TOMBAC_ERROR_GEOMETRY);
+    run(&s, (tombac_size3){GROUP * GROUPS, 1, 1}, (tombac_size3){GROUP, 1, 1});
+    const uint32_t *result = tombac_buffer_contents(buffer);
+    for (uint32_t i = 0; i < GROUP * GROUPS; i++)
+        assert_int_equal(result[i], data[i / GROUP * GROUP + GROUP - 1 - i % GROUP] + 5);
+    tombac_buffer_release(buffer);
+    close_session(&s);
+}
+
+static void errors_on(const char *device)
+{
+    tombac_device *d = NULL;
+    tombac_library *library = NULL;
+    tombac_kernel *kernel = NULL;
+    tombac_error *error = NULL;
+    static const char source[] =
+        "#include <metal_stdlib>\nusing namespace metal;\nkernel void good(device float *a) { *a = 1; }\n"
+        "kernel void bad(device float *a) {\n    *a = nothing;\n}\n";
+    require(tombac_device_open(device, &d, &error), &error);
+    require(tombac_library_create_from_source(d, "e.metal", source, strlen(source), NULL, &library, &error),
+        &error);
+    assert_int_equal(tombac_library_kernel_count(library), 2);
+    for (int i = 0; i < 2; i++) { /* from the compiler, then from the cache */
+        assert_int_equal(tombac_kernel_create(library, "bad", NULL, 0, &kernel, &error), TOMBAC_ERROR_SOURCE);
+        assert_string_equal(tombac_error_file(error), "e.metal");
+        assert_int_equal(tombac_error_line(error), 5);
+        assert_int_equal(tombac_error_column(error), 10);
+        assert_string_equal(tombac_error_kernel(error), "bad");
+        assert_non_null(strstr(tombac_error_message(error), "nothing"));
+        tombac_error_release(error);
+    }
+    require(tombac_kernel_create(library, "good", NULL, 0, &kernel, &error),
+        &error); /* the bad one does not spoil it */
+    tombac_kernel_release(kernel);
+    tombac_library_release(library);
+    static const char lost[] = "#include \"nowhere.h\"\nkernel void k() {}\n";
+    assert_int_equal(
+        tombac_library_create_from_source(d, "e.metal", lost, strlen(lost), NULL, &library, &error),
+        TOMBAC_ERROR_SOURCE);
+    assert_non_null(strstr(tombac_error_message(error), "nowhere.h"));
+    assert_int_equal(tombac_error_line(error), 1);
+    tombac_error_release(error);
+    tombac_device_release(d);
+}
+
+/* What was compiled once starts without the compiler, and fast. */
+static void cached_on(const char *device)
+{
+    char *compiler = getenv("TOMBAC_CC") ? strdup(getenv("TOMBAC_CC")) : NULL;
+    setenv("TOMBAC_CC", "/nonexistent/tombac-cc", 1);
+    double best = 1;
+    for (int i = 0; i < 10; i++) {
+        struct timespec begin, end;
+        clock_gettime(CLOCK_MONOTONIC, &begin);
+        session s = open_session(device, add, "add", NULL, 0);
+        clock_gettime(CLOCK_MONOTONIC, &end);
+        close_session(&s);
+        double seconds = (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec);
+        if (seconds < best) best = seconds;
+    }
+    print_message("%s: a cached kernel starts in %.3f ms\n", device, 1e3 * best);
+    assert_true(best < 0.010);
+    if (compiler)
+        setenv("TOMBAC_CC", compiler, 1);
+    else
+        unsetenv("TOMBAC_CC");
+    free(compiler);
+}
+
+/* Four processes compile, and keep, the same kernel at once. */
+static void processes_on(const char *device)
+{
+    pid_t children[4];
+    for (int i = 0; i < 4; i++) {
+        children[i] = fork();
+        if (children[i] == 0) {
+            execl("/proc/self/exe", "test", "add", device, (char *)NULL);
+            _exit(127);
+        }
+    }
+    for (int i = 0; i < 4; i++) {
+        int how;
+        assert_int_equal(waitpid(children[i], &how, 0), children[i]);
+        assert_true(WIFEXITED(how) && WEXITSTATUS(how) == 0);
+    }
+}
+
+static void on_every_device(void (*test)(const char *device))
+{
+    assert_true(tombac_device_count() > 0);
+    for (size_t i = 0; i < tombac_device_count(); i++) test(tombac_device_name_at(i));
+}
+
+static void test_processes(void **state)
+{
+    on_every_device(processes_on);
+} /* first: the cache is empty */
+static void test_add(void **state)
+{
+    on_every_device(add_on);
+}
+static void test_constants(void **state)
+{
+    on_every_device(constants_on);
+}
+static void test_threadgroups(void **state)
+{
+    on_every_device(threadgroups_on);
+}
+static void test_errors(void **state)
+{
+    on_every_device(errors_on);
+}
+static void test_cached(void **state)
+{
+    on_every_device(cached_on);
+}
+
+static int remove_one(const char *path, const struct stat *facts, int kind, struct FTW *where)
+{
+    return remove(path);
+}
+
+static int setup(void **state)
+{
+    char *folder = strdup("/tmp/tombac-test-XXXXXX");
+    if (!folder || !mkdtemp(folder)) return -1;
+    setenv("TOMBAC_CACHE", folder, 1);
+    *state = folder;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    nftw(*state, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    free(*state);
+    return 0;
+}
+
+static void test_named(void **state)
+{
+    add_on(*state);
+}
+
+int main(int count, char **arguments)
+{
+    if (count == 3 && strcmp(arguments[1], "add") == 0) { /* one of the processes above */
+        const struct CMUnitTest one[] = {cmocka_unit_test_prestate(test_named, arguments[2])};
+        return cmocka_run_group_tests(one, NULL, NULL);
+    }
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_processes), cmocka_unit_test(test_add),
+        cmocka_unit_test(test_constants), cmocka_unit_test(test_threadgroups), cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_cached)};
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
