@@ -266,6 +266,21 @@ static tombac_status refuse(const rewriter *r, tombac_error **error)
     return TOMBAC_OK;
 }
 
+/* A variable of function scope that must be initialised by running code has a guard variable, whose name begins like this (Itanium
+ * C++ ABI). The code would run once, not once per threadgroup. Names stand as they are in bitcode. */
+static tombac_status refuse_guards(
+    const front_unit *unit, const front_kernel *kernel, const front_result *result, tombac_error **error)
+{
+    static const char guard[] = "_ZGVZ";
+    if (!result->bitcode.size || !memmem(result->bitcode.data, result->bitcode.size, guard, sizeof guard - 1)) return TOMBAC_OK;
+    for (size_t i = 0; kernel && i < unit->site_count; i++)
+        if (unit->sites[i].kernel != NO_TOKEN && &unit->kernels[unit->sites[i].kernel] == kernel)
+            return front_fail_at(unit, unit->sites[i].name, TOMBAC_ERROR_UNSUPPORTED, error,
+                "kernel '%s' uses a threadgroup or static variable that needs a constructor to run, which is not supported",
+                kernel->name);
+    return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "a threadgroup or static variable needs a constructor to run");
+}
+
 tombac_status front_compile(
     front_unit *unit, const front_kernel *kernel, bool syntax_only, front_result *result, tombac_error **error)
 {
@@ -277,6 +292,7 @@ tombac_status front_compile(
     a.offsets = malloc(((size_t)unit->list.count + 1) * sizeof *a.offsets);
     if (status == TOMBAC_OK && !a.offsets) status = tb_fail_memory(error);
     if (status == TOMBAC_OK) status = compile(&a, result, error);
+    if (status == TOMBAC_OK) status = refuse_guards(unit, kernel, result, error);
     if (status != TOMBAC_OK) {
         if (kernel) tb_error_set_kernel(error, kernel->name);
         front_result_free(result);

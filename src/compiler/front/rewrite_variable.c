@@ -1,7 +1,7 @@
 /* Declarations of variables and parameters.
  *
  * R5  threadgroup and constant variables in functions -> static: one global of that address space per function. Threadgroup memory
- *     starts undefined, so an initialiser is refused; clang refuses constructors that would have to run
+ *     starts undefined; real kernels write `= {0}` nevertheless, any other initialiser is refused
  * R8  array parameters with an address space: constant T x[3] -> constant T *x; constant T x[3][4] -> constant T (*x)[4] */
 #include "compiler/front/rewrite.h"
 
@@ -53,21 +53,27 @@ static bool declares_object(const rewriter *r, uint32_t i, uint32_t *initialiser
     return false;
 }
 
+/* Nothing but zeros and braces up to the ';' or ','? */
+static bool initialises_to_zero(const token_list *list, uint32_t i)
+{
+    for (i += list->tokens[i].code == '='; i < list->count && list->tokens[i].code != ';'; i++) {
+        const token *t = &list->tokens[i];
+        bool zero = t->kind == TOKEN_NUMBER && strspn(token_text(list, i), "0.fhu") >= t->length;
+        if (!zero && t->code != '{' && t->code != '}' && t->code != ',') return false;
+    }
+    return true;
+}
+
 static tombac_status local_variable(rewriter *r, uint32_t i)
 {
     bool is_static;
     uint32_t initialiser;
     if (!starts_statement(r, i, &is_static) || !declares_object(r, i, &initialiser)) return TOMBAC_OK;
     bool shared = r->list->tokens[i].code == KW_THREADGROUP;
-    if (shared && initialiser != NO_TOKEN)
+    if (shared && initialiser != NO_TOKEN && !initialises_to_zero(r->list, initialiser))
         return front_fail_at(r->unit, initialiser, TOMBAC_ERROR_SOURCE, r->error,
             "variables in threadgroup memory cannot be initialised");
-    const char *constant = shared ? "__attribute__((require_constant_initialization)) " : "";
-    tb_text text = {0};
-    tb_text_printf(&text, "%s%s", is_static ? "" : "static ", constant);
-    front_edit_before(&r->edits, r->list->tokens[i].head, tb_text_string(&text));
-    r->edits.pool.bad |= text.bad;
-    tb_text_free(&text);
+    if (!is_static) front_edit_before(&r->edits, r->list->tokens[i].head, "static ");
     return TOMBAC_OK;
 }
 

@@ -173,16 +173,10 @@ void front_metal_words(const char *message, size_t length, const char *original,
     tb_text words_replaced = {0};
     scanner s = {message, message + length, &words_replaced};
     char before = ' ';
-    static const struct {
-        const char *clang, *metal;
-    } wholes[] = {{"__conditional_type", "incompatible operand types of '?:'"}, /* inside __tc, which stands for ?: (R10) */
-        {"variable does not have a constant initializer", "variables in threadgroup memory cannot be initialised by a constructor"},
-        {"'require_constant_initialization'", "declared in threadgroup memory here"}};
-    for (size_t i = 0; i < sizeof wholes / sizeof *wholes; i++)
-        if (memmem(message, length, wholes[i].clang, strlen(wholes[i].clang))) {
-            tb_text_puts(out, wholes[i].metal);
-            return;
-        }
+    if (memmem(message, length, "__conditional_type", 18)) { /* inside __tc, which stands for ?: (R10) */
+        tb_text_puts(out, "incompatible operand types of '?:'");
+        return;
+    }
     static const char undeclared[] = "use of undeclared 'swz"; /* a swizzle of what has no members */
     if (starts(&s, undeclared)) {
         tb_text_puts(s.out, "no member named '");

@@ -1,7 +1,8 @@
 //@ rewrite
-//= static __attribute__((require_constant_initialization)) __attribute__((opencl_local)) float tile[32];
-//= static __attribute__((require_constant_initialization)) __attribute__((opencl_local)) vec<float, 4> a, b[2];
-//= static __attribute__((require_constant_initialization)) alignas(16) __attribute__((opencl_local)) char bytes[64];
+//= static __attribute__((opencl_local)) float tile[32];
+//= static __attribute__((opencl_local)) vec<float, 4> a, b[2];
+//= static alignas(16) __attribute__((opencl_local)) char bytes[64];
+//= static __attribute__((opencl_local)) int zero[2] = {0, 0};
 //= __attribute__((opencl_local)) float *p = tile;
 //= __attribute__((opencl_local)) float (*q)[4] = 0;
 //= static __attribute__((opencl_global_host)) const int steps[2] = {1, 2};
@@ -13,6 +14,7 @@ void f()
     threadgroup float tile[32];
     threadgroup vec<float, 4> a, b[2];
     alignas(16) threadgroup char bytes[64];
+    threadgroup int zero[2] = {0, 0};
     threadgroup float *p = tile;
     threadgroup float (*q)[4] = 0;
     constant int steps[2] = {1, 2};
