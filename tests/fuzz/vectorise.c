@@ -105,7 +105,8 @@ static void make_kernel(const settings *s, LLVMModuleRef whole, const char *name
     tb_text symbol = {0}, object = {0}, path = {0};
     tb_text_printf(&symbol, "%s_threadgroup", name);
     LLVMSetValueName2(LLVMGetNamedFunction(module, TB_CPU_ENTRY), symbol.data, symbol.size);
-    tb_text_puts(&path, "");
+    LLVMValueRef flag = LLVMGetNamedGlobal(module, TB_CPU_SMALL_BUFFERS);
+    if (flag) LLVMSetLinkage(flag, LLVMInternalLinkage); /* many kernels become one library */
     tb_text size_name = {0};
     tb_text_printf(&size_name, "%s_context", name);
     LLVMTypeRef i32 = LLVMInt32TypeInContext(LLVMGetModuleContext(module));

@@ -10,7 +10,7 @@
  *
  * Limits, refused by name: functions without a return, indirect calls, vector values that are no matrices.
  * Promise about memory: an access touches no byte that an active thread would not have touched. 32-bit index arithmetic may
- * wrap; a wrapped index is taken as the program says as long as no buffer is larger than CPU_MAX_BUFFER_SIZE. */
+ * wrap; where the code relies on buffers of less than 4 GiB for it, it says so (TB_CPU_SMALL_BUFFERS). */
 #ifndef TB_COMPILER_CPU_H
 #define TB_COMPILER_CPU_H
 
@@ -22,7 +22,6 @@
 #include <stdint.h>
 
 #define CPU_KERNEL_FUNCTION "tombac.kernel"
-#define CPU_MAX_BUFFER_SIZE (((uint64_t)1 << 32) - ((uint64_t)1 << 20))
 
 typedef struct cpu_options {
     const char *target; /* "x86-64-v3", "x86-64-v4": level that the code may use */

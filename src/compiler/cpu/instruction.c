@@ -92,6 +92,7 @@ static LLVMValueRef scalar_index(cpu_kernel *k, LLVMValueRef index, uint64_t sca
 {
     cpu_shape inner;
     if (in_bounds && cpu_index_assumed(k, index, scale, &inner)) {
+        k->index_assumed = true;
         /* See transfer.c: extend at the top of the block of lanes, then come back down in 64 bits. */
         LLVMValueRef narrow = cpu_scalar(k, LLVMGetOperand(index, 0), copy, copies);
         int64_t top = 0;
@@ -176,12 +177,31 @@ static void emit_array(cpu_kernel *k, cpu_value *value)
 
 /* ---- Vectors ---- */
 
+/* x86 has no vector division of integers; up to 32 bits one of floating point is exact. The quotient of a and b below 2^32 is at
+ * least 1 / b away from the integer above it, and rounding to 53 bits moves it by less than 2^-20 / b; likewise below 2^16
+ * with the 24 bits of float. */
+static LLVMValueRef divide(cpu_kernel *k, LLVMOpcode opcode, LLVMValueRef a, LLVMValueRef b, unsigned width)
+{
+    LLVMBuilderRef builder = k->builder;
+    bool is_signed = opcode == LLVMSDiv || opcode == LLVMSRem;
+    LLVMTypeRef type = LLVMTypeOf(a);
+    LLVMTypeRef wide = cpu_vector_type(k, width <= 16 ? k->f32 : LLVMDoubleTypeInContext(k->context));
+    LLVMOpcode to = is_signed ? LLVMSIToFP : LLVMUIToFP, from = is_signed ? LLVMFPToSI : LLVMFPToUI;
+    LLVMValueRef x = LLVMBuildCast(builder, to, a, wide, ""), y = LLVMBuildCast(builder, to, b, wide, "");
+    LLVMValueRef quotient = LLVMBuildCast(builder, from, LLVMBuildFDiv(builder, x, y, ""), type, "");
+    if (opcode == LLVMUDiv || opcode == LLVMSDiv) return quotient;
+    return LLVMBuildSub(builder, a, LLVMBuildMul(builder, quotient, b, ""), "");
+}
+
 static LLVMValueRef emit_binary(cpu_kernel *k, LLVMValueRef ir)
 {
     LLVMOpcode opcode = LLVMGetInstructionOpcode(ir);
     LLVMValueRef a = operand(k, ir, 0), b = operand(k, ir, 1);
-    if (is_division(opcode) && !LLVMIsConstant(LLVMGetOperand(ir, 1)))
+    if (is_division(opcode) && !LLVMIsConstant(LLVMGetOperand(ir, 1))) {
+        unsigned width = LLVMGetIntTypeWidth(LLVMTypeOf(ir));
         b = cpu_mask_select(k, k->mask, b, cpu_int(LLVMTypeOf(ir), 1));
+        if (width <= 32) return divide(k, opcode, a, b, width);
+    }
     return LLVMBuildBinOp(k->builder, opcode, a, b, "");
 }
 
@@ -319,6 +339,7 @@ void cpu_emit_instruction(cpu_kernel *k, cpu_value *value)
         return;
     }
     LLVMValueRef vector = emit_vector(k, value->ir);
-    copy_flags(vector, value->ir);
+    if (LLVMIsAInstruction(vector) && LLVMGetInstructionOpcode(vector) == LLVMGetInstructionOpcode(value->ir))
+        copy_flags(vector, value->ir);
     cpu_define(k, value, 0, vector);
 }

@@ -119,6 +119,7 @@ typedef struct cpu_kernel {
     int *order;
     cpu_map block_map, value_map;
     bool has_barrier;
+    bool index_assumed; /* an address was taken as strided by cpu_index_assumed */
 
     /* variant */
     cpu_layout variant;

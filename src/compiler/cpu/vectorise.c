@@ -59,7 +59,7 @@ void cpu_analyse(cpu_kernel *k, cpu_layout layout, int width)
 
 /* ---- Variants ---- */
 
-enum { LARGE_KERNEL = 1500 }; /* instructions */
+enum { LARGE_KERNEL = 400 }; /* instructions */
 
 /* Does the kernel ask for the position in y or z? */
 static bool is_flat(const cpu_kernel *k)
@@ -99,6 +99,14 @@ static void verify(cpu_kernel *k)
     if (broken) cpu_fail(&k->job, TOMBAC_ERROR_COMPILER, "cpu engine: made invalid code: %s", copy);
 }
 
+/* Tells the driver that buffers must not be larger than TB_CPU_MAX_SMALL_BUFFER. */
+static void declare_assumption(cpu_kernel *k)
+{
+    LLVMValueRef flag = LLVMAddGlobal(k->module, k->i32, TB_CPU_SMALL_BUFFERS);
+    LLVMSetInitializer(flag, cpu_int(k->i32, 1));
+    LLVMSetGlobalConstant(flag, 1);
+}
+
 static void vectorise(cpu_kernel *k, LLVMModuleRef module, const cpu_options *options, size_t *context_size)
 {
     cpu_set_up(k, module, options);
@@ -118,6 +126,7 @@ static void vectorise(cpu_kernel *k, LLVMModuleRef module, const cpu_options *op
         if (k->context_used > used) used = k->context_used;
     }
     k->context_used = k->has_barrier ? (used + 63) / 64 * 64 : 0;
+    if (k->index_assumed) declare_assumption(k);
     cpu_entry_emit(k, variants, count);
     LLVMDeleteFunction(k->function);
     verify(k);

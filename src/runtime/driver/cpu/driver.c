@@ -25,6 +25,7 @@ typedef struct cpu_code {
     const rt_manifest *manifest;
     rt_image *image;
     tb_cpu_entry *entry;
+    bool small_buffers; /* TB_CPU_SMALL_BUFFERS */
     cpu_pool *pool;
     pthread_mutex_t lock;
     worker *idle; /* under the lock */
@@ -89,6 +90,7 @@ static tombac_status load(
     if (status == TOMBAC_OK) {
         void *entry = rt_image_function(code->image, TB_CPU_ENTRY);
         memcpy(&code->entry, &entry, sizeof entry);
+        code->small_buffers = rt_image_variable(code->image, TB_CPU_SMALL_BUFFERS);
         if (!entry)
             status = tb_fail(
                 error, TOMBAC_ERROR_ARTIFACT, "%s: the object has no entry point for the cpu engine", manifest->kernel);
@@ -230,6 +232,16 @@ static bool run_items(void *context, void *worker_, uint64_t first, uint64_t cou
 
 /* ---- Grids ---- */
 
+static tombac_status check_buffers(const cpu_code *code, const rt_run *request, tombac_error **error)
+{
+    for (size_t i = 0; code->small_buffers && i < code->manifest->argument_count; i++)
+        if (request->bindings[i].buffer_size > TB_CPU_MAX_SMALL_BUFFER)
+            return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,
+                "argument '%s': this kernel computes indices in 32 bits, for which the device 'cpu' takes buffers of up to "
+                "%" PRIu64 " bytes", code->manifest->arguments[i].name, (uint64_t)TB_CPU_MAX_SMALL_BUFFER);
+    return TOMBAC_OK;
+}
+
 static tombac_status run(rt_code *handle, const rt_run *request, tombac_error **error)
 {
     cpu_code *code = (cpu_code *)handle;
@@ -238,6 +250,8 @@ static tombac_status run(rt_code *handle, const rt_run *request, tombac_error **
     uint64_t threads = (uint64_t)size[0] * size[1] * size[2], count;
     if (__builtin_mul_overflow((uint64_t)groups[0] * groups[1], groups[2], &count))
         return tb_fail(error, TOMBAC_ERROR_GEOMETRY, "the grid has more than 2^64 threadgroups");
+    tombac_status status = check_buffers(code, request, error);
+    if (status != TOMBAC_OK) return status;
     launch l = {.code = code, .request = request, .error = error};
     l.memory_size = request->threadgroup_memory + 128; /* vector accesses may run over the end */
     l.context_size = code->manifest->context_size * ((threads + TB_SIMD_WIDTH - 1) / TB_SIMD_WIDTH) + 64;
