@@ -183,13 +183,14 @@ static void load_under_mask(cpu_kernel *k, const group *g, LLVMValueRef *values)
 {
     LLVMBasicBlockRef part, end, from[2];
     LLVMTypeRef type = cpu_vector_type(k, g->element);
-    lanewise w = {.group = g, .addresses = cpu_spill(k, cpu_vector(k, g->pointer))};
+    lanewise w = {.group = g};
     LLVMValueRef slow[MAX_MEMBERS];
     end = branch_on_full_mask(k, &part);
     load_whole(k, g, values);
     from[0] = LLVMGetInsertBlock(k->builder);
     LLVMBuildBr(k->builder, end);
     LLVMPositionBuilderAtEnd(k->builder, part);
+    w.addresses = cpu_spill(k, cpu_vector(k, g->pointer));
     for (int i = 0; i < g->count; i++) w.memory[i] = cpu_spill_room(k, g->element);
     cpu_lane_loop(k, k->mask, move_lane, &w);
     for (int i = 0; i < g->count; i++) slow[i] = cpu_unspill(k, w.memory[i], g->element);
@@ -207,11 +208,11 @@ static void store_under_mask(cpu_kernel *k, const group *g, const LLVMValueRef *
 {
     LLVMBasicBlockRef part, end;
     lanewise w = {.group = g, .store = true};
-    w.addresses = cpu_spill(k, cpu_vector(k, g->pointer));
     end = branch_on_full_mask(k, &part);
     store_whole(k, g, data);
     LLVMBuildBr(k->builder, end);
     LLVMPositionBuilderAtEnd(k->builder, part);
+    w.addresses = cpu_spill(k, cpu_vector(k, g->pointer));
     for (int i = 0; i < g->count; i++) w.memory[i] = cpu_spill(k, data[i]);
     cpu_lane_loop(k, k->mask, move_lane, &w);
     LLVMBuildBr(k->builder, end);
