@@ -1,7 +1,8 @@
-/* rt_driver_cpu: loads objects of the cpu engine and spreads the threadgroups of a grid over the pool's threads.
+/* rt_driver_cpu: loads objects of the cpu engine and spreads the threadgroups of a grid over the pool's
+ * threads.
  *
- * Each thread that takes part has its own dispatch record, argument addresses, threadgroup memory and contexts (a worker). Workers
- * are kept with the code between launches. */
+ * Each thread that takes part has its own dispatch record, argument addresses, threadgroup memory and
+ * contexts (a worker). Workers are kept with the code between launches. */
 #include "runtime/driver/cpu/host.h"
 #include "runtime/driver/cpu/pool.h"
 
@@ -92,8 +93,8 @@ static tombac_status load(
         memcpy(&code->entry, &entry, sizeof entry);
         code->small_buffers = rt_image_variable(code->image, TB_CPU_SMALL_BUFFERS);
         if (!entry)
-            status = tb_fail(
-                error, TOMBAC_ERROR_ARTIFACT, "%s: the object has no entry point for the cpu engine", manifest->kernel);
+            status = tb_fail(error, TOMBAC_ERROR_ARTIFACT,
+                "%s: the object has no entry point for the cpu engine", manifest->kernel);
     }
     if (status != TOMBAC_OK) {
         unload((rt_code *)code);
@@ -123,7 +124,8 @@ static void place_arguments(const launch *l, worker *w)
     for (size_t i = 0; i < manifest->argument_count; i++) {
         const rt_binding *binding = &l->request->bindings[i];
         w->arguments[i] = binding->address;
-        if (manifest->arguments[i].kind != TOMBAC_ARGUMENT_THREADGROUP || !manifest->arguments[i].active) continue;
+        if (manifest->arguments[i].kind != TOMBAC_ARGUMENT_THREADGROUP || !manifest->arguments[i].active)
+            continue;
         offset = (offset + 15) / 16 * 16;
         w->arguments[i] = (char *)w->memory + offset;
         offset += binding->size;
@@ -199,7 +201,8 @@ static bool past_deadline(launch *l)
     if (!l->deadline || seconds() < l->deadline) return false;
     pthread_mutex_lock(&l->lock);
     if (l->status == TOMBAC_OK)
-        l->status = tb_fail(l->error, TOMBAC_ERROR_TIMEOUT, "the launch was stopped after %g s", l->request->time_limit);
+        l->status = tb_fail(
+            l->error, TOMBAC_ERROR_TIMEOUT, "the launch was stopped after %g s", l->request->time_limit);
     pthread_mutex_unlock(&l->lock);
     return true;
 }
@@ -237,8 +240,10 @@ static tombac_status check_buffers(const cpu_code *code, const rt_run *request, 
     for (size_t i = 0; code->small_buffers && i < code->manifest->argument_count; i++)
         if (request->bindings[i].buffer_size > TB_CPU_MAX_SMALL_BUFFER)
             return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,
-                "argument '%s': this kernel computes indices in 32 bits, for which the device 'cpu' takes buffers of up to "
-                "%" PRIu64 " bytes", code->manifest->arguments[i].name, (uint64_t)TB_CPU_MAX_SMALL_BUFFER);
+                "argument '%s': this kernel computes indices in 32 bits, for which the device 'cpu' takes "
+                "buffers of up to "
+                "%" PRIu64 " bytes",
+                code->manifest->arguments[i].name, (uint64_t)TB_CPU_MAX_SMALL_BUFFER);
     return TOMBAC_OK;
 }
 
@@ -270,4 +275,5 @@ static bool available(void)
 }
 
 extern const rt_driver rt_driver_cpu;
-const rt_driver rt_driver_cpu = {.name = "cpu", .available = available, .load = load, .run = run, .unload = unload};
+const rt_driver rt_driver_cpu = {
+    .name = "cpu", .available = available, .load = load, .run = run, .unload = unload};
