@@ -32,7 +32,8 @@ static const char usage[] =
     "       tombac-cc reflect [options] SOURCE\n"
     "       tombac-cc compile [options] --kernel NAME --engine ENGINE [--constant NAME=0xBYTES]... -o FILE SOURCE\n"
     "       tombac-cc emit    [options] --kernel NAME --what WHAT [--engine ENGINE] [--constant ...] SOURCE\n"
-    "options: -std=NAME, -DNAME[=VALUE], -IFOLDER, --math fast|relaxed|safe, -g, -w (no warnings), --name NAME\n"
+    "options: -std=NAME, -DNAME[=VALUE], -IFOLDER, --math fast|relaxed|safe, -g, -w (no warnings), --name NAME,\n"
+    "         --target x86-64-v3|x86-64-v4 (default: this processor's)\n"
     "SOURCE - is standard input; --name is its name in messages.\n";
 
 /* What the command line says; owns its lists. */
@@ -104,7 +105,8 @@ static char *joined_or_next(const char *option, char **arguments, int count, int
 
 static bool parse_option(command *c, char **arguments, int count, int *i)
 {
-    static const char *const with_value[] = {"--math", "--name", "--kernel", "--engine", "--what", "--constant"};
+    static const char *const with_value[] = {"--math", "--name", "--kernel", "--engine", "--target",
+        "--what", "--constant"};
     front_options *options = &c->request.options;
     char *argument = arguments[*i], *value;
     if (!strncmp(argument, "-std=", 5)) options->standard = argument + 5;
@@ -124,7 +126,8 @@ static bool parse_option(command *c, char **arguments, int count, int *i)
         case 1: c->name = value; break;
         case 2: c->request.kernel = value; break;
         case 3: c->request.engine = value; break;
-        case 4: c->request.what = value; break;
+        case 4: c->request.target = value; break;
+        case 5: c->request.what = value; break;
         default: return parse_constant(c, value);
         }
     }

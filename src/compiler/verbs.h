@@ -19,7 +19,7 @@ typedef struct cc_request {
     const char *path;   /* of the source, or its name in messages if `source` is set */
     const char *source; /* the text, if it came from standard input; else NULL */
     size_t source_size;
-    const char *kernel, *engine, *what, *output_path; /* NULL where not given */
+    const char *kernel, *engine, *target, *what, *output_path; /* NULL where not given */
     const cc_constant *constants;
     size_t constant_count;
 } cc_request;

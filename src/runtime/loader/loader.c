@@ -275,6 +275,14 @@ void rt_image_code_range(const rt_image *image, const void **begin, const void *
     *end = image->memory + image->code_size;
 }
 
+bool rt_image_holds_data(const rt_image *image, uint64_t address, size_t *left)
+{
+    uint64_t begin = (uint64_t)(uintptr_t)image->memory;
+    if (address < begin + image->code_size || address >= begin + image->size) return false;
+    *left = (size_t)(begin + image->size - address);
+    return true;
+}
+
 void rt_image_unload(rt_image *image)
 {
     if (!image) return;

@@ -13,6 +13,8 @@
 
 #include "base/error.h"
 
+#include <stdint.h>
+
 /* A name that objects may refer to. */
 typedef struct rt_symbol {
     const char *name;
@@ -33,6 +35,9 @@ void *rt_image_variable(const rt_image *image, const char *name);
 
 /* The range of the executable memory, to tell a fault in a kernel from others. */
 void rt_image_code_range(const rt_image *image, const void **begin, const void **end);
+
+/* Does `address` lie in the image's data (constants included)? *left: bytes to the end of the image. */
+bool rt_image_holds_data(const rt_image *image, uint64_t address, size_t *left);
 
 void rt_image_unload(rt_image *image);
 

@@ -4,7 +4,6 @@
  *   schedule.c   one threadgroup: who runs, who waits, who meets
  *   operations.c what threads that meet compute
  *   access.c     which memory a kernel may touch
- *   log.c        printf-like records
  *   fiber.c      stacks and switching */
 #ifndef RT_CHECK_CHECK_H
 #define RT_CHECK_CHECK_H
@@ -13,11 +12,12 @@
 #include "base/text.h"
 #include "runtime/driver/check/fiber.h"
 #include "runtime/driver/driver.h"
+#include "runtime/driver/log_record.h"
 #include "runtime/loader/loader.h"
 
 #include <pthread.h>
 
-enum { CHECK_COUNTDOWN = 1 << 16, CHECK_LOG_ARGUMENTS = 64, CHECK_MAX_RANGES = 64 };
+enum { CHECK_COUNTDOWN = 1 << 16, CHECK_MAX_RANGES = 64 };
 
 typedef struct check_code {
     rt_image *image;
@@ -34,13 +34,6 @@ typedef enum check_state {
     CHECK_BARRIER, /* at a threadgroup barrier */
     CHECK_ENDED
 } check_state;
-
-typedef struct check_log_record {
-    const char *format;
-    uint32_t level, count;
-    uint32_t kinds[CHECK_LOG_ARGUMENTS];
-    uint64_t bits[CHECK_LOG_ARGUMENTS];
-} check_log_record;
 
 typedef struct check_run check_run;
 
@@ -73,7 +66,7 @@ struct check_run {
     double deadline; /* monotonic seconds, 0: none */
     check_range ranges[CHECK_MAX_RANGES];
     size_t range_count;
-    check_log_record record;
+    rt_log_record record;
     uint64_t faults; /* integer divisions without a result */
     tb_check_place first_fault;
     tombac_status status; /* of the first failure; the launch ends with it */
@@ -90,9 +83,6 @@ tombac_status check_ranges_build(check_run *run, tombac_error **error);
 const check_range *check_ranges_find(const check_run *run, uint64_t address, uint64_t size);
 /* The program-scope table (string literals included) that holds `address`, or NULL; *left: bytes to its end. */
 const char *check_table_find(const check_code *code, uint64_t address, size_t *left);
-
-/* log.c: formats a record and hands it on. */
-void check_log_write(check_run *run, const check_log_record *record);
 
 /* Ends the launch from inside a kernel's thread: the scheduler goes on and sees the failure. Does not return. */
 _Noreturn void check_stop(check_thread *thread, tombac_status status, const tb_check_place *place, const char *format, ...)

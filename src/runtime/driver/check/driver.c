@@ -13,7 +13,7 @@ enum { STACK_FOR_CALLS = 64 * 1024 }; /* what formatting a log record needs, gen
 
 static void log_begin(tb_check_thread *shared, uint32_t level, const char *format)
 {
-    check_log_record *record = &((check_thread *)shared)->run->record;
+    rt_log_record *record = &((check_thread *)shared)->run->record;
     record->format = format;
     record->level = level;
     record->count = 0;
@@ -21,16 +21,18 @@ static void log_begin(tb_check_thread *shared, uint32_t level, const char *forma
 
 static void log_argument(tb_check_thread *shared, uint32_t kind, uint64_t bits)
 {
-    check_log_record *record = &((check_thread *)shared)->run->record;
-    if (record->count == CHECK_LOG_ARGUMENTS) return;
-    record->kinds[record->count] = kind;
-    record->bits[record->count++] = bits;
+    rt_log_record_add(&((check_thread *)shared)->run->record, kind, bits);
+}
+
+static const char *find_literal(const void *code, uint64_t address, size_t *left)
+{
+    return check_table_find(code, address, left);
 }
 
 static void log_end(tb_check_thread *shared)
 {
     check_run *run = ((check_thread *)shared)->run;
-    check_log_write(run, &run->record);
+    rt_log_record_write(&run->record, find_literal, run->code, &run->request->log);
 }
 
 static void fault(tb_check_thread *shared, uint32_t kind, const tb_check_place *place)

@@ -3,7 +3,9 @@
  * Conversions take what the kernel gave, whatever the format says: an integer conversion of a float converts its value, a
  * conversion without an argument prints "<missing>", %s reads only the program's own string literals. Vector conversions as
  * "%v4f" (OpenCL's, which Metal takes too) consume one argument per component. */
-#include "runtime/driver/check/check.h"
+#include "runtime/driver/log_record.h"
+
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,8 +23,9 @@ typedef struct conversion {
 } conversion;
 
 typedef struct reader {
-    const check_run *run;
-    const check_log_record *record;
+    rt_find_literal *find;
+    const void *code;
+    const rt_log_record *record;
     uint32_t next;
 } reader;
 
@@ -100,7 +103,7 @@ static conversion read_conversion(reader *r, const char **at)
 static void write_string(const reader *r, const conversion *c, uint32_t i, tb_text *out)
 {
     size_t left;
-    const char *string = check_table_find(r->run->code, r->record->bits[i], &left);
+    const char *string = r->find(r->code, r->record->bits[i], &left);
     if (r->record->kinds[i] != STRING || !string) {
         tb_text_puts(out, "<not a string literal>");
         return;
@@ -176,12 +179,19 @@ static void write_conversion(reader *r, const conversion *c, tb_text *out)
     }
 }
 
-void check_log_write(check_run *run, const check_log_record *record)
+void rt_log_record_add(rt_log_record *record, uint32_t kind, uint64_t bits)
+{
+    if (record->count == RT_LOG_ARGUMENTS) return;
+    record->kinds[record->count] = kind;
+    record->bits[record->count++] = bits;
+}
+
+void rt_log_record_write(const rt_log_record *record, rt_find_literal *find, const void *code, const rt_log *log)
 {
     tb_text out = {0};
-    reader r = {run, record, 0};
+    reader r = {find, code, record, 0};
     size_t left;
-    const char *literal = check_table_find(run->code, (uint64_t)(uintptr_t)record->format, &left);
+    const char *literal = find(code, (uint64_t)(uintptr_t)record->format, &left);
     char *format = literal ? strndup(literal, left) : strdup("<the format is not a string literal>");
     for (const char *at = format; at && *at;) {
         if (*at != '%') {
@@ -194,6 +204,6 @@ void check_log_write(check_run *run, const check_log_record *record)
     }
     free(format);
     if (!out.size || out.data[out.size - 1] != '\n') tb_text_putc(&out, '\n');
-    if (!out.bad && run->request->log.write) run->request->log.write(run->request->log.context, out.data, out.size);
+    if (!out.bad && log->write) log->write(log->context, out.data, out.size);
     tb_text_free(&out);
 }

@@ -1,0 +1,259 @@
+/* rt_driver_cpu: loads objects of the cpu engine and spreads the threadgroups of a grid over the pool's threads.
+ *
+ * Each thread that takes part has its own dispatch record, argument addresses, threadgroup memory and contexts (a worker). Workers
+ * are kept with the code between launches. */
+#include "runtime/driver/cpu/host.h"
+#include "runtime/driver/cpu/pool.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+typedef struct worker {
+    struct worker *next; /* in the list of idle ones */
+    size_t memory_size, context_size;
+    void *memory, *contexts;
+    void **arguments;
+    tb_dispatch dispatch;
+    cpu_frame frame;
+} worker;
+
+typedef struct cpu_code {
+    const rt_manifest *manifest;
+    rt_image *image;
+    tb_cpu_entry *entry;
+    cpu_pool *pool;
+    pthread_mutex_t lock;
+    worker *idle; /* under the lock */
+} cpu_code;
+
+/* One launch. */
+typedef struct launch {
+    cpu_code *code;
+    const rt_run *request;
+    size_t memory_size, context_size;
+    double deadline; /* monotonic seconds, 0: none */
+    pthread_mutex_t lock;
+    tombac_status status; /* first failure; under the lock */
+    tombac_error **error;
+} launch;
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* ---- Code ---- */
+
+static void free_worker(worker *w)
+{
+    if (!w) return;
+    free(w->memory);
+    free(w->contexts);
+    free(w->arguments);
+    free(w);
+}
+
+static void unload(rt_code *handle)
+{
+    cpu_code *code = (cpu_code *)handle;
+    if (!code) return;
+    while (code->idle) {
+        worker *next = code->idle->next;
+        free_worker(code->idle);
+        code->idle = next;
+    }
+    rt_image_unload(code->image);
+    cpu_pool_release(code->pool);
+    pthread_mutex_destroy(&code->lock);
+    free(code);
+}
+
+static tombac_status load(
+    const void *object, size_t size, const rt_manifest *manifest, rt_code **handle, tombac_error **error)
+{
+    cpu_code *code = calloc(1, sizeof *code);
+    if (!code) return tb_fail_memory(error);
+    code->manifest = manifest;
+    pthread_mutex_init(&code->lock, NULL);
+    code->pool = cpu_pool_acquire();
+    tombac_status status = code->pool ? TOMBAC_OK : tb_fail_memory(error);
+    if (status == TOMBAC_OK)
+        status = rt_image_load(
+            manifest->kernel, object, size, cpu_host_symbols, cpu_host_symbol_count, &code->image, error);
+    if (status == TOMBAC_OK) {
+        void *entry = rt_image_function(code->image, TB_CPU_ENTRY);
+        memcpy(&code->entry, &entry, sizeof entry);
+        if (!entry)
+            status = tb_fail(
+                error, TOMBAC_ERROR_ARTIFACT, "%s: the object has no entry point for the cpu engine", manifest->kernel);
+    }
+    if (status != TOMBAC_OK) {
+        unload((rt_code *)code);
+        return status;
+    }
+    *handle = (rt_code *)code;
+    return TOMBAC_OK;
+}
+
+/* ---- Workers ---- */
+
+static bool grow(void **memory, size_t *have, size_t want)
+{
+    if (*have >= want) return true;
+    free(*memory);
+    *have = 0;
+    *memory = aligned_alloc(64, (want + 63) / 64 * 64);
+    if (*memory) *have = want;
+    return *memory;
+}
+
+/* Threadgroup blocks follow the static variables, 16-byte aligned. */
+static void place_arguments(const launch *l, worker *w)
+{
+    const rt_manifest *manifest = l->code->manifest;
+    size_t offset = manifest->static_threadgroup_memory;
+    for (size_t i = 0; i < manifest->argument_count; i++) {
+        const rt_binding *binding = &l->request->bindings[i];
+        w->arguments[i] = binding->address;
+        if (manifest->arguments[i].kind != TOMBAC_ARGUMENT_THREADGROUP || !manifest->arguments[i].active) continue;
+        offset = (offset + 15) / 16 * 16;
+        w->arguments[i] = (char *)w->memory + offset;
+        offset += binding->size;
+    }
+}
+
+static void *enter(void *context)
+{
+    launch *l = context;
+    cpu_code *code = l->code;
+    pthread_mutex_lock(&code->lock);
+    worker *w = code->idle;
+    if (w) code->idle = w->next;
+    pthread_mutex_unlock(&code->lock);
+    if (!w) w = calloc(1, sizeof *w);
+    if (!w) return NULL;
+    if (!w->arguments) w->arguments = calloc(code->manifest->argument_count + 1, sizeof *w->arguments);
+    if (!w->arguments || !grow(&w->memory, &w->memory_size, l->memory_size) ||
+        !grow(&w->contexts, &w->context_size, l->context_size)) {
+        free_worker(w);
+        return NULL;
+    }
+    w->dispatch = l->request->dispatch;
+    w->frame.image = code->image;
+    w->frame.log = &l->request->log;
+    place_arguments(l, w);
+    return w;
+}
+
+static void leave(void *context, void *worker_)
+{
+    launch *l = context;
+    worker *w = worker_;
+    pthread_mutex_lock(&l->code->lock);
+    w->next = l->code->idle;
+    l->code->idle = w;
+    pthread_mutex_unlock(&l->code->lock);
+}
+
+/* ---- Threadgroups ---- */
+
+static void set_threadgroup(tb_dispatch *d, uint64_t number)
+{
+    uint64_t rest = number;
+    d->thread_count = 1;
+    for (int i = 0; i < 3; i++) {
+        uint32_t size = d->dispatch_threads_per_threadgroup[i];
+        uint32_t position = (uint32_t)(rest % d->threadgroups_per_grid[i]);
+        rest /= d->threadgroups_per_grid[i];
+        uint64_t left = d->threads_per_grid[i] - (uint64_t)position * size;
+        d->threadgroup_position_in_grid[i] = position;
+        d->threads_per_threadgroup[i] = left < size ? (uint32_t)left : size;
+        d->thread_count *= d->threads_per_threadgroup[i];
+    }
+    d->simdgroups_per_threadgroup = (d->thread_count + TB_SIMD_WIDTH - 1) / TB_SIMD_WIDTH;
+}
+
+static void report(launch *l, const worker *w)
+{
+    const cpu_frame *frame = &w->frame;
+    const uint32_t *at = w->dispatch.threadgroup_position_in_grid;
+    pthread_mutex_lock(&l->lock);
+    if (l->status == TOMBAC_OK) {
+        l->status = tb_fail(l->error, frame->status, "%s (threadgroup %" PRIu32 ",%" PRIu32 ",%" PRIu32 ")",
+            frame->message, at[0], at[1], at[2]);
+        if (frame->line) tb_error_set_location(l->error, frame->file, frame->line, 0);
+    }
+    pthread_mutex_unlock(&l->lock);
+}
+
+static bool past_deadline(launch *l)
+{
+    if (!l->deadline || seconds() < l->deadline) return false;
+    pthread_mutex_lock(&l->lock);
+    if (l->status == TOMBAC_OK)
+        l->status = tb_fail(l->error, TOMBAC_ERROR_TIMEOUT, "the launch was stopped after %g s", l->request->time_limit);
+    pthread_mutex_unlock(&l->lock);
+    return true;
+}
+
+/* Kernel code may leave by longjmp, so nothing here lives in registers across it. */
+static bool run_threadgroups(launch *l, worker *w, uint64_t first, uint64_t count)
+{
+    if (setjmp(w->frame.leave)) {
+        report(l, w);
+        return false;
+    }
+    tb_cpu_group group = {.threadgroup_memory = w->memory, .context = w->contexts};
+    for (uint64_t i = first; i < first + count; i++) {
+        if (past_deadline(l)) return false;
+        set_threadgroup(&w->dispatch, i);
+        l->code->entry(&w->dispatch, w->arguments, &group);
+    }
+    return true;
+}
+
+static bool run_items(void *context, void *worker_, uint64_t first, uint64_t count)
+{
+    worker *w = worker_;
+    cpu_frame *before = cpu_frame_enter(&w->frame);
+    w->frame.line = 0;
+    bool goes_on = run_threadgroups(context, w, first, count);
+    cpu_frame_enter(before);
+    return goes_on;
+}
+
+/* ---- Grids ---- */
+
+static tombac_status run(rt_code *handle, const rt_run *request, tombac_error **error)
+{
+    cpu_code *code = (cpu_code *)handle;
+    const tb_dispatch *d = &request->dispatch;
+    const uint32_t *size = d->dispatch_threads_per_threadgroup, *groups = d->threadgroups_per_grid;
+    uint64_t threads = (uint64_t)size[0] * size[1] * size[2], count;
+    if (__builtin_mul_overflow((uint64_t)groups[0] * groups[1], groups[2], &count))
+        return tb_fail(error, TOMBAC_ERROR_GEOMETRY, "the grid has more than 2^64 threadgroups");
+    launch l = {.code = code, .request = request, .error = error};
+    l.memory_size = request->threadgroup_memory + 128; /* vector accesses may run over the end */
+    l.context_size = code->manifest->context_size * ((threads + TB_SIMD_WIDTH - 1) / TB_SIMD_WIDTH) + 64;
+    if (request->time_limit > 0) l.deadline = seconds() + request->time_limit;
+    if (pthread_mutex_init(&l.lock, NULL)) return tb_fail_memory(error);
+    cpu_job job = {.count = count, .run = run_items, .enter = enter, .leave = leave, .context = &l};
+    if (!cpu_pool_run(code->pool, &job)) l.status = tb_fail_memory(error);
+    pthread_mutex_destroy(&l.lock);
+    return l.status;
+}
+
+static bool available(void)
+{
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("x86-64-v3");
+}
+
+extern const rt_driver rt_driver_cpu;
+const rt_driver rt_driver_cpu = {.name = "cpu", .available = available, .load = load, .run = run, .unload = unload};

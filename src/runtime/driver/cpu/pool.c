@@ -1,0 +1,218 @@
+/* The pool of threads; see pool.h. Jobs with items left stand in a list; idle threads sleep on a condition variable. Items are
+ * taken by an atomic counter without the lock. */
+#include "runtime/driver/cpu/pool.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { MAX_THREADS = 1024, ALONE_NANOSECONDS = 10000 };
+
+typedef struct running {
+    const cpu_job *job;
+    atomic_uint_least64_t next; /* first item that nobody has taken */
+    atomic_bool stopped;
+    unsigned threads, helpers;  /* who may share; pool threads inside, under the lock */
+    struct running *following;
+} running;
+
+struct cpu_pool {
+    pthread_mutex_t lock;
+    pthread_cond_t work, finished; /* a job was added or the pool ends; a helper left a job */
+    running *jobs;
+    bool ends;
+    unsigned users, thread_count;
+    pthread_t threads[];
+};
+
+static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
+static cpu_pool *the_pool; /* under pool_lock */
+
+/* ---- Working ---- */
+
+/* An eighth of a fair share of what is left, at least one. */
+static uint64_t take(running *r, uint64_t *first)
+{
+    uint64_t next = atomic_load_explicit(&r->next, memory_order_relaxed), some;
+    do {
+        if (next >= r->job->count) return 0;
+        some = (r->job->count - next) / (8 * (uint64_t)r->threads);
+        if (!some) some = 1;
+    } while (!atomic_compare_exchange_weak_explicit(
+        &r->next, &next, next + some, memory_order_relaxed, memory_order_relaxed));
+    *first = next;
+    return some;
+}
+
+static void work(running *r, void *worker)
+{
+    uint64_t first, count;
+    while (!atomic_load_explicit(&r->stopped, memory_order_relaxed) && (count = take(r, &first)))
+        if (!r->job->run(r->job->context, worker, first, count)) atomic_store(&r->stopped, true);
+}
+
+static bool has_items(running *r)
+{
+    return !atomic_load_explicit(&r->stopped, memory_order_relaxed) &&
+           atomic_load_explicit(&r->next, memory_order_relaxed) < r->job->count;
+}
+
+static void help(cpu_pool *pool, running *r)
+{
+    r->helpers++;
+    pthread_mutex_unlock(&pool->lock);
+    void *worker = r->job->enter(r->job->context);
+    if (worker) {
+        work(r, worker);
+        r->job->leave(r->job->context, worker);
+    }
+    pthread_mutex_lock(&pool->lock);
+    if (!--r->helpers) pthread_cond_broadcast(&pool->finished);
+    if (!worker) pthread_cond_wait(&pool->work, &pool->lock); /* short of memory: do not spin */
+}
+
+static void *thread_main(void *argument)
+{
+    cpu_pool *pool = argument;
+    pthread_mutex_lock(&pool->lock);
+    while (!pool->ends) {
+        running *r = pool->jobs;
+        while (r && !has_items(r)) r = r->following;
+        if (r)
+            help(pool, r);
+        else
+            pthread_cond_wait(&pool->work, &pool->lock);
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return NULL;
+}
+
+/* ---- Jobs ---- */
+
+static uint64_t nanoseconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* Item by item for a short while, as long as nobody else would have been of use. */
+static void work_alone(running *r, void *worker)
+{
+    uint64_t begin = nanoseconds();
+    while (has_items(r) && nanoseconds() - begin < ALONE_NANOSECONDS) {
+        uint64_t first = atomic_fetch_add(&r->next, 1);
+        if (!r->job->run(r->job->context, worker, first, 1)) atomic_store(&r->stopped, true);
+    }
+}
+
+static void publish(cpu_pool *pool, running *r)
+{
+    pthread_mutex_lock(&pool->lock);
+    running **end = &pool->jobs;
+    while (*end) end = &(*end)->following;
+    *end = r;
+    pthread_cond_broadcast(&pool->work);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+static void withdraw(cpu_pool *pool, running *r)
+{
+    pthread_mutex_lock(&pool->lock);
+    running **at = &pool->jobs;
+    while (*at != r) at = &(*at)->following;
+    *at = r->following;
+    while (r->helpers) pthread_cond_wait(&pool->finished, &pool->lock);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+bool cpu_pool_run(cpu_pool *pool, const cpu_job *job)
+{
+    running r = {.job = job, .threads = pool->thread_count + 1};
+    void *worker = job->enter(job->context);
+    if (!worker) return false;
+    if (pool->thread_count) {
+        work_alone(&r, worker);
+        if (has_items(&r)) {
+            publish(pool, &r);
+            work(&r, worker);
+            withdraw(pool, &r);
+        }
+    } else {
+        work(&r, worker);
+    }
+    job->leave(job->context, worker);
+    return true;
+}
+
+/* ---- The pool ---- */
+
+static unsigned wanted_threads(void)
+{
+    const char *given = getenv("TOMBAC_THREADS");
+    char *end;
+    unsigned long number = given ? strtoul(given, &end, 10) : 0;
+    if (number >= 1) return number > MAX_THREADS ? MAX_THREADS : (unsigned)number;
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set)) return 1;
+    int count = CPU_COUNT(&set);
+    return count < 1 ? 1 : (unsigned)count;
+}
+
+static cpu_pool *create(void)
+{
+    unsigned others = wanted_threads() - 1; /* the caller is one */
+    cpu_pool *pool = calloc(1, sizeof *pool + others * sizeof *pool->threads);
+    if (!pool) return NULL;
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->work, NULL);
+    pthread_cond_init(&pool->finished, NULL);
+    sigset_t all, before; /* signals are the program's own threads' matter */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, (size_t)64 << 20); /* private arrays of 32 threads; untouched pages cost nothing */
+    while (pool->thread_count < others &&
+           !pthread_create(&pool->threads[pool->thread_count], &attributes, thread_main, pool))
+        pool->thread_count++; /* fewer threads than wanted are fine */
+    pthread_attr_destroy(&attributes);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return pool;
+}
+
+static void destroy(cpu_pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->ends = true;
+    pthread_cond_broadcast(&pool->work);
+    pthread_mutex_unlock(&pool->lock);
+    for (unsigned i = 0; i < pool->thread_count; i++) pthread_join(pool->threads[i], NULL);
+    pthread_cond_destroy(&pool->finished);
+    pthread_cond_destroy(&pool->work);
+    pthread_mutex_destroy(&pool->lock);
+    free(pool);
+}
+
+cpu_pool *cpu_pool_acquire(void)
+{
+    pthread_mutex_lock(&pool_lock);
+    if (!the_pool) the_pool = create();
+    if (the_pool) the_pool->users++;
+    cpu_pool *pool = the_pool;
+    pthread_mutex_unlock(&pool_lock);
+    return pool;
+}
+
+void cpu_pool_release(cpu_pool *pool)
+{
+    if (!pool) return;
+    pthread_mutex_lock(&pool_lock);
+    bool last = !--pool->users;
+    if (last) the_pool = NULL;
+    pthread_mutex_unlock(&pool_lock);
+    if (last) destroy(pool);
+}
