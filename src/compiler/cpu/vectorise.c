@@ -19,6 +19,7 @@ static void set_up(cpu_kernel *k, LLVMModuleRef module, const cpu_options *optio
     k->i32 = LLVMInt32TypeInContext(k->context);
     k->i64 = LLVMInt64TypeInContext(k->context);
     k->ptr = LLVMPointerTypeInContext(k->context, 0);
+    k->f32 = LLVMFloatTypeInContext(k->context);
     k->mask_type = LLVMVectorType(k->i1, LANES);
     LLVMValueRef ones[LANES];
     for (int i = 0; i < LANES; i++) ones[i] = cpu_int(k->i1, 1);
