@@ -223,6 +223,47 @@ static void run_compact(cf_test *t, const int *p)
     cf_equal(t, TOMBAC_TYPE_U32, expected, got, kept, "kept values, sorted");
 }
 
+static const char *const orders[] = {"relaxed", "acquire", "release", "acq_rel", "seq_cst"};
+
+/* p: order. One threadgroup of 100 threads and one of 29. */
+static void run_ordered(cf_test *t, const int *p)
+{
+    enum { N = 129, WIDTH = 100 };
+    uint32_t cell[3] = {0}, expected[3] = {N, 0, 0}, old[N] = {0}, seen[N] = {0};
+    for (uint32_t first = 0; first < N; first += WIDTH) {
+        uint32_t bits = 1, product = 1;
+        for (uint32_t l = 0; l < WIDTH && first + l < N; l++) {
+            bits |= 2u << l % 16;
+            product *= 5;
+        }
+        expected[1] ^= bits;
+        if (product > expected[2]) expected[2] = product;
+    }
+    char kernel[32];
+    snprintf(kernel, sizeof kernel, "ordered_%s", orders[p[0]]);
+    cf_call call = call_of(kernel, N, WIDTH);
+    call.standard = "metal4.1";
+    cf_buffer(&call, 0, cell, sizeof cell);
+    cf_buffer(&call, 1, old, sizeof old);
+    if (!cf_run(t, &call)) return;
+    cf_equal(t, TOMBAC_TYPE_U32, expected, cell, 3, "counter, bits, product");
+    for (int i = 0; i < N; i++)
+        if (old[i] >= N || seen[old[i]]++) cf_fail(t, "the counter returned %u twice or never", old[i]);
+}
+
+static void run_tree_sums(cf_test *t, const int *p)
+{
+    uint32_t leaves = (uint32_t)p[0], *arrived = cf_alloc(t, leaves * 4), *node = cf_alloc(t, leaves * 8), *expected = cf_alloc(t, leaves * 8);
+    for (uint32_t i = 0; i < leaves; i++) expected[leaves - 1 + i] = node[leaves - 1 + i] = i * 2654435761u;
+    for (uint32_t n = leaves - 1; n-- > 0;) expected[n] = expected[2 * n + 1] + expected[2 * n + 2];
+    cf_call call = call_of("tree_sums", leaves, 64);
+    call.standard = "metal4.1";
+    cf_buffer(&call, 0, arrived, leaves * 4);
+    cf_buffer(&call, 1, node, (2 * leaves - 1) * 4);
+    cf_bytes(&call, 2, &leaves, 4);
+    if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_U32, expected, node, 2 * leaves - 1, "node");
+}
+
 void cf_family_atomics(cf_suite *suite)
 {
     static const int shapes[][2] = {{1, 33}, {5, 128}, {8, 100}};
@@ -244,6 +285,9 @@ void cf_family_atomics(cf_suite *suite)
     cf_add(suite, run_histogram, CF_P(250, 100), "atomics.histogram.250-in-100");
     cf_add(suite, run_last_arriver, CF_P(16, 64), "atomics.last-arriver.16x64");
     cf_add(suite, run_last_arriver, CF_P(7, 100), "atomics.last-arriver.7x100");
+    for (int o = 0; o < 5; o++) cf_add(suite, run_ordered, CF_P(o), "atomics.order.%s", orders[o]);
+    cf_add(suite, run_tree_sums, CF_P(2048), "atomics.tree-sums.2048");
+    cf_add(suite, run_tree_sums, CF_P(100), "atomics.tree-sums.100");
     cf_add(suite, run_compact, CF_P(1000), "atomics.compact.1000");
     cf_add(suite, run_compact, CF_P(257), "atomics.compact.257");
 }

@@ -107,6 +107,20 @@ static void run_optional(cf_test *t, const int *p)
     if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_F32, expected, got, WORDS, "out");
 }
 
+/* p: bias, mode. The argument exists where both hold; it is bound then. */
+static void run_attribute_only(cf_test *t, const int *p)
+{
+    float expected[WORDS], got[WORDS] = {0}, extra[WORDS] = {0};
+    bool has_bias = p[0];
+    int32_t mode = p[1];
+    for (int i = 0; i < WORDS; i++) expected[i] = has_bias ? (float)mode : -1;
+    cf_call call = call_of("attribute_only", WORDS, got, sizeof got);
+    cf_constant(&call, "HAS_BIAS", &has_bias, 1);
+    cf_constant(&call, "MODE", &mode, 4);
+    if (has_bias && mode == 2) cf_buffer(&call, 1, extra, sizeof extra);
+    if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_F32, expected, got, WORDS, "out");
+}
+
 static void run_choose(cf_test *t, const int *p)
 {
     static const uint32_t values[3] = {1000 + 300 % 256, 2300, 4300};
@@ -134,5 +148,7 @@ void cf_family_constants(cf_suite *suite)
         for (int mode = 1; mode < 3; mode++)
             cf_add(suite, run_optional, CF_P(bias, mode), "constants.optional-arguments.%s.%s", bias ? "bias" : "no-bias",
                 mode == 2 ? "scale" : "no-scale");
+    cf_add(suite, run_attribute_only, CF_P(1, 2), "constants.attribute-only.there");
+    cf_add(suite, run_attribute_only, CF_P(0, 2), "constants.attribute-only.gone");
     for (int kind = 0; kind < 3; kind++) cf_add(suite, run_choose, CF_P(kind), "constants.choose.%d", kind);
 }

@@ -126,6 +126,7 @@ static void print_result(const char *name, bool failed, const char *message)
 {
     if (!failed) {
         printf("ok    %s\n", name);
+        fflush(stdout);
         return;
     }
     printf("FAIL  %s: ", name);

@@ -41,7 +41,7 @@ tombac_status cpu_optimise(LLVMModuleRef module, LLVMTargetMachineRef machine, t
 tombac_status cpu_emit(
     LLVMModuleRef module, LLVMTargetMachineRef machine, bool assembly, tb_text *out, tombac_error **error);
 /* All three; the machine is made by cpu_target_machine. */
-tombac_status cpu_compile(LLVMModuleRef module, const cpu_options *options, bool assembly, tb_text *out,
-    size_t *context_size, tombac_error **error);
+tombac_status cpu_compile(
+    LLVMModuleRef module, const cpu_options *options, tb_text *object, size_t *context_size, tombac_error **error);
 
 #endif
