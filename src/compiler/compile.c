@@ -1,7 +1,7 @@
 /* The verbs of tombac-cc that make code: compile, reflect, emit --what ir | reflection | asm.
  *
- * Each goes front end -> ir_prepare -> engine. LLVM ends the process on errors of its own; the handler installed here says
- * for which kernel before it does. */
+ * Each goes front end -> ir_prepare -> engine. LLVM ends the process on errors of its own; the handler
+ * installed here says for which kernel before it does. */
 #include "artifact/artifact.h"
 #include "base/file.h"
 #include "compiler/check/check.h"
@@ -47,7 +47,9 @@ static ir_constant_value *convert_constants(const cc_request *request)
         const cc_constant *given = &request->constants[i];
         bool by_index = given->name[0] >= '0' && given->name[0] <= '9';
         values[i] = (ir_constant_value){.name = by_index ? NULL : given->name,
-            .index = by_index ? (uint32_t)strtoul(given->name, NULL, 10) : 0, .bytes = given->bytes, .size = given->size};
+            .index = by_index ? (uint32_t)strtoul(given->name, NULL, 10) : 0,
+            .bytes = given->bytes,
+            .size = given->size};
     }
     return values;
 }
@@ -57,8 +59,8 @@ static bool is_engine(const cc_request *request, const char *name)
     return request->engine && !strcmp(request->engine, name);
 }
 
-/* The processor level to compile for: this machine's, since the cache belongs to it. The check engine gains nothing from
- * the highest one. */
+/* The processor level to compile for: this machine's, since the cache belongs to it. The check engine gains
+ * nothing from the highest one. */
 static const char *target_level(const cc_request *request)
 {
     if (request->target) return request->target;
@@ -78,8 +80,8 @@ static void close_job(job *j)
     front_close(j->unit);
 }
 
-static tombac_status prepare(const cc_request *request, const front_kernel *kernel, job *j, tb_text *diagnostics,
-    tombac_error **error)
+static tombac_status prepare(
+    const cc_request *request, const front_kernel *kernel, job *j, tb_text *diagnostics, tombac_error **error)
 {
     front_result result = {0};
     tombac_status status = front_compile(j->unit, kernel, false, &result, error);
@@ -88,9 +90,15 @@ static tombac_status prepare(const cc_request *request, const front_kernel *kern
         char *library = find_math_library();
         ir_constant_value *constants = convert_constants(request);
         if (library && constants) {
-            ir_request prepared = {.unit = j->unit, .kernel = kernel, .bitcode = result.bitcode.data,
-                .bitcode_size = result.bitcode.size, .constants = constants, .constant_count = request->constant_count,
-                .math = request->options.math, .math_library = library, .target = target_level(request)};
+            ir_request prepared = {.unit = j->unit,
+                .kernel = kernel,
+                .bitcode = result.bitcode.data,
+                .bitcode_size = result.bitcode.size,
+                .constants = constants,
+                .constant_count = request->constant_count,
+                .math = request->options.math,
+                .math_library = library,
+                .target = target_level(request)};
             status = ir_prepare(&prepared, &j->kernel, error);
         } else {
             status = tb_fail_memory(error);
@@ -133,7 +141,8 @@ static tombac_status generate_cpu(
     cpu_set_llvm_options();
     tombac_status status = ir_optimise(kernel, error);
     if (status != TOMBAC_OK || !assembly) {
-        return status == TOMBAC_OK ? cpu_compile(kernel->module, &options, object, context_size, error) : status;
+        return status == TOMBAC_OK ? cpu_compile(kernel->module, &options, object, context_size, error)
+                                   : status;
     }
     LLVMTargetMachineRef machine;
     status = cpu_target_machine(kernel->target, &machine, error);
@@ -149,13 +158,15 @@ static tombac_status generate(const cc_request *request, ir_kernel *kernel, bool
     size_t *context_size, tombac_error **error)
 {
     *context_size = 0;
-    tombac_status status = is_engine(request, "cpu") ? generate_cpu(kernel, assembly, object, context_size, error)
-                                                     : check_compile(kernel, assembly, object, error);
+    tombac_status status = is_engine(request, "cpu")
+                               ? generate_cpu(kernel, assembly, object, context_size, error)
+                               : check_compile(kernel, assembly, object, error);
     if (status != TOMBAC_OK) tb_error_set_kernel(error, kernel->kernel->name);
     return status;
 }
 
-tombac_status cc_compile(const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
+tombac_status cc_compile(
+    const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
 {
     if (!request->output_path) return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "compile needs -o FILE");
     tombac_status status = require_engine(request, error);
@@ -166,7 +177,8 @@ tombac_status cc_compile(const cc_request *request, tb_text *output, tb_text *di
     size_t context_size;
     status = generate(request, j.kernel, false, &object, &context_size, error);
     if (status == TOMBAC_OK) {
-        status = ir_manifest(j.kernel, request->engine, request->options.standard, context_size, &manifest, error);
+        status =
+            ir_manifest(j.kernel, request->engine, request->options.standard, context_size, &manifest, error);
     }
     if (status == TOMBAC_OK) {
         tb_section sections[2] = {{TB_SECTION_MANIFEST, manifest.data, manifest.size},
@@ -182,7 +194,8 @@ tombac_status cc_compile(const cc_request *request, tb_text *output, tb_text *di
 }
 
 /* Every kernel of the file by one clang run. */
-tombac_status cc_reflect(const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
+tombac_status cc_reflect(
+    const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
 {
     front_unit *unit = NULL;
     front_result result = {0};
@@ -199,7 +212,8 @@ tombac_status cc_reflect(const cc_request *request, tb_text *output, tb_text *di
 }
 
 /* What ir_prepare hands to the engines. */
-tombac_status cc_emit_ir(const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
+tombac_status cc_emit_ir(
+    const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
 {
     job j;
     tombac_status status = open_job(request, &j, diagnostics, error);
@@ -211,7 +225,8 @@ tombac_status cc_emit_ir(const cc_request *request, tb_text *output, tb_text *di
     return TOMBAC_OK;
 }
 
-tombac_status cc_emit_reflection(const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
+tombac_status cc_emit_reflection(
+    const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
 {
     job j;
     tombac_status status = open_job(request, &j, diagnostics, error);
@@ -221,7 +236,8 @@ tombac_status cc_emit_reflection(const cc_request *request, tb_text *output, tb_
     return status;
 }
 
-tombac_status cc_emit_assembly(const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
+tombac_status cc_emit_assembly(
+    const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
 {
     tombac_status status = require_engine(request, error);
     job j;

@@ -144,7 +144,10 @@ enum {
     PARAM_COUNT
 };
 
-/* ---- Passes, in this order ---- */
+/* ---- Passes, in this order; cpu_analyse runs those from the graph to the masks ---- */
+void cpu_set_up(cpu_kernel *k, LLVMModuleRef module, const cpu_options *options);
+void cpu_tear_down(cpu_kernel *k);
+void cpu_analyse(cpu_kernel *k, cpu_layout variant);
 void cpu_prepare(cpu_kernel *k);
 void cpu_graph_build(cpu_kernel *k);
 void cpu_dominance_build(cpu_kernel *k);

@@ -4,7 +4,7 @@
 #include <llvm-c/Analysis.h>
 #include <string.h>
 
-static void set_up(cpu_kernel *k, LLVMModuleRef module, const cpu_options *options)
+void cpu_set_up(cpu_kernel *k, LLVMModuleRef module, const cpu_options *options)
 {
     k->options = options;
     k->module = module;
@@ -37,9 +37,16 @@ static bool is_box(const uint32_t *threads)
     return d == 1 || h % (LANES / w) == 0;
 }
 
-static LLVMValueRef make_variant(cpu_kernel *k, cpu_layout variant, const char *name)
+void cpu_tear_down(cpu_kernel *k)
 {
-    /* Everything found is per variant: start from the canonical kernel again. */
+    if (k->builder) LLVMDisposeBuilder(k->builder);
+    if (k->entry_builder) LLVMDisposeBuilder(k->entry_builder);
+    cpu_job_free(&k->job);
+}
+
+/* Everything found is per variant: starts from the canonical kernel again. */
+void cpu_analyse(cpu_kernel *k, cpu_layout variant)
+{
     k->variant = variant;
     k->block_count = k->value_count = k->loop_count = k->barrier_count = 0;
     k->block_map = k->value_map = k->arguments = (cpu_map){0};
@@ -54,21 +61,22 @@ static LLVMValueRef make_variant(cpu_kernel *k, cpu_layout variant, const char *
     cpu_arrays_find(k);
     cpu_divergence_find(k);
     cpu_masks_find(k);
-    return cpu_step_emit(k, name);
 }
 
 static void vectorise(cpu_kernel *k, LLVMModuleRef module, const cpu_options *options, size_t *context_size)
 {
-    set_up(k, module, options);
+    cpu_set_up(k, module, options);
     cpu_prepare(k);
     cpu_layout fast = is_box(options->threads) ? LAYOUT_BOX : LAYOUT_ROWS;
     LLVMValueRef steps[2];
     size_t used = 0;
     k->context_used = 64;
-    steps[0] = make_variant(k, fast, "tombac.step");
+    cpu_analyse(k, fast);
+    steps[0] = cpu_step_emit(k, "tombac.step");
     used = k->context_used;
     k->context_used = 64;
-    steps[1] = make_variant(k, LAYOUT_GENERAL, "tombac.step.general");
+    cpu_analyse(k, LAYOUT_GENERAL);
+    steps[1] = cpu_step_emit(k, "tombac.step.general");
     if (k->context_used > used) used = k->context_used;
     k->context_used = k->has_barrier ? (used + 63) / 64 * 64 : 0;
     k->variant = fast;
@@ -95,8 +103,6 @@ tombac_status cpu_vectorise(LLVMModuleRef module, const cpu_options *options, si
     size_t size = 0;
     vectorise_or_leave(&k, module, options, &size);
     if (!k.job.status) *context_size = size;
-    if (k.builder) LLVMDisposeBuilder(k.builder);
-    if (k.entry_builder) LLVMDisposeBuilder(k.entry_builder);
-    cpu_job_free(&k.job);
+    cpu_tear_down(&k);
     return k.job.status;
 }
