@@ -1,5 +1,6 @@
-// The shapes of control flow in which collectives are tested. DIVERGE(SHAPE, V, SITE) runs SITE(k) at the k-th site of the
-// shape; `V` is the thread's control value. Included by kernels; divergence_model.h says which threads are active at which site.
+// The shapes of control flow in which collectives are tested. DIVERGE(SHAPE, V, SITE) runs SITE(k) at the
+// k-th site of the shape; `V` is the thread's control value. Included by kernels; divergence_model.h says which
+// threads are active at which site.
 #define DIVERGE(SHAPE, V, SITE)                                                                              \
     if (SHAPE == 0) {                                                                                        \
         SITE(0);                                                                                             \
