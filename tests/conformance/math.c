@@ -8,8 +8,9 @@
 
 enum { N = 1024, EDGES = 28 };
 
-typedef enum space { DEFAULT_FAST, DEFAULT_SAFE, FAST, PRECISE, SPACES } space;
-static const char *const space_names[SPACES] = {"default-fast", "default-safe", "fast", "precise"};
+typedef enum space { DEFAULT_FAST, DEFAULT_RELAXED, DEFAULT_SAFE, FAST, PRECISE, PRECISE_SAFE, SPACES } space;
+static const char *const space_names[SPACES] = {
+    "default-fast", "default-relaxed", "default-safe", "fast", "precise", "precise-safe"};
 
 static const float edges[EDGES] = {0.0f, -0.0f, 1.0f, -1.0f, 0.5f, -0.5f, 2.0f, -2.0f, 0.99999994f,
     -0.99999994f, 1.0000001f, 3.1415927f, -1.5707964f, 0x1p-126f, -0x1p-126f, 0x1.fffffep127f,
@@ -98,7 +99,7 @@ enum { COS = 7, EXP = 10, EXP10 = 11, EXP2 = 12, FRACT = 15, LOG = 16, LOG2 = 18
 
 static bool is_fast(space s)
 {
-    return s == DEFAULT_FAST || s == FAST;
+    return s == DEFAULT_FAST || s == DEFAULT_RELAXED || s == FAST;
 }
 
 /* Random arguments: half of them spread evenly over the domain, half with evenly spread exponents. */
@@ -128,20 +129,23 @@ static double allowed(size_t f, space s, double x, double *absolute)
     return fast < 0 ? 0 : fast;
 }
 
+static tombac_math mode_of(space s)
+{
+    if (s == DEFAULT_SAFE || s == PRECISE_SAFE) return TOMBAC_MATH_SAFE;
+    return s == DEFAULT_RELAXED ? TOMBAC_MATH_RELAXED : TOMBAC_MATH_FAST;
+}
+
 static cf_call call_of(const char *kernel, space s, uint32_t n)
 {
-    return (cf_call){.file = "math.metal",
-        .kernel = kernel,
-        .grid = {n, 1, 1},
-        .group = {128, 1, 1},
-        .math = s == DEFAULT_SAFE ? TOMBAC_MATH_SAFE : TOMBAC_MATH_FAST};
+    return (cf_call){
+        .file = "math.metal", .kernel = kernel, .grid = {n, 1, 1}, .group = {128, 1, 1}, .math = mode_of(s)};
 }
 
 static const char *kernel_of(space s, bool two)
 {
-    static const char *const names[2][SPACES] = {{"one_default", "one_default", "one_fast", "one_precise"},
-        {"two_default", "two_default", "two_fast", "two_precise"}};
-    return names[two][s];
+    if (s == FAST) return two ? "two_fast" : "one_fast";
+    if (s == PRECISE || s == PRECISE_SAFE) return two ? "two_precise" : "one_precise";
+    return two ? "two_default" : "one_default";
 }
 
 /* p: function, space, kernel (0 scalar, 1 vector) */
@@ -410,7 +414,7 @@ static void run_relations(cf_test *t, const int *p)
         in[2 * i + 1] = edges[i % EDGES];
         expected[i] = relations_of(in[2 * i], in[2 * i + 1]);
     }
-    cf_call call = call_of("relations", DEFAULT_SAFE, PAIRS);
+    cf_call call = call_of("relations", (space)p[0], PAIRS);
     cf_buffer(&call, 0, got, sizeof got);
     cf_buffer(&call, 1, in, sizeof in);
     if (cf_run(t, &call))
@@ -540,10 +544,16 @@ void cf_family_math(cf_suite *suite)
             if (pairs[f].fast || !is_fast((space)s))
                 cf_add(suite, run_two, CF_P(f, s), "math.%s.%s", space_names[s], pairs[f].name);
     }
-    for (int f = 0; f < 30; f++)
-        cf_add(suite, run_one_edges, CF_P(f, DEFAULT_SAFE), "math.edges.%s", functions[f].name);
-    for (int f = 0; f < 9; f++)
-        cf_add(suite, run_two_edges, CF_P(f, DEFAULT_SAFE), "math.edges.%s", pairs[f].name);
+    static const space exact[2] = {DEFAULT_SAFE, PRECISE_SAFE};
+    for (int e = 0; e < 2; e++) {
+        const char *space_name = space_names[exact[e]];
+        for (int f = 0; f < 30; f++)
+            cf_add(suite, run_one_edges, CF_P(f, (int)exact[e]), "math.edges.%s.%s", space_name,
+                functions[f].name);
+        for (int f = 0; f < 9; f++)
+            cf_add(
+                suite, run_two_edges, CF_P(f, (int)exact[e]), "math.edges.%s.%s", space_name, pairs[f].name);
+    }
     for (int f = 0; f < 30; f++) {
         cf_add(suite, run_one, CF_P(f, DEFAULT_SAFE, 1), "math.vector.%s", functions[f].name);
         cf_add(suite, run_half, CF_P(f), "math.half.%s", functions[f].name);
@@ -551,7 +561,8 @@ void cf_family_math(cf_suite *suite)
     cf_add(suite, run_others, CF_P(1), "math.others.safe");
     cf_add(suite, run_others, CF_P(0), "math.others.fast");
     cf_add(suite, run_sincos, CF_P(0), "math.sincos");
-    cf_add(suite, run_relations, CF_P(0), "math.relations");
+    cf_add(suite, run_relations, CF_P(DEFAULT_SAFE), "math.relations.safe");
+    cf_add(suite, run_relations, CF_P(DEFAULT_RELAXED), "math.relations.relaxed");
     cf_add(suite, run_geometry, CF_P(0), "math.geometry");
     cf_add(suite, run_packing, CF_P(0), "math.packing");
 }
