@@ -250,9 +250,30 @@ static void run_promotion(cf_test *t, const int *p)
     if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_I32, expected, got, 8 * N, "out (8 per thread)");
 }
 
+static void run_shifts(cf_test *t, const int *p)
+{
+    uint64_t in[N], expected[8 * N], got[8 * N] = {0}, seed = 41;
+    uint32_t counts[N];
+    for (uint32_t i = 0; i < N; i++) {
+        uint64_t v = in[i] = cf_random(&seed);
+        uint32_t n = counts[i] = i < 200 ? i : (uint32_t)cf_random(&seed), w = n % 32, l = n % 64;
+        uint32_t low = (uint32_t)v;
+        const uint64_t r[8] = {(uint32_t)(low << w), low >> w, (uint64_t)floor_shift((int32_t)low, (int)w),
+            v << l, v >> l, (uint64_t)floor_shift((int64_t)v, (int)l), (uint32_t)(low << w),
+            (uint32_t)(low << w) >> w};
+        memcpy(expected + 8 * i, r, sizeof r);
+    }
+    cf_call call = {.file = "integer.metal", .kernel = "shifts", .grid = {N, 1, 1}, .group = {64, 1, 1}};
+    cf_buffer(&call, 0, got, sizeof got);
+    cf_buffer(&call, 1, in, sizeof in);
+    cf_buffer(&call, 2, counts, sizeof counts);
+    if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_U64, expected, got, 8 * N, "out (8 per thread)");
+}
+
 void cf_family_integer(cf_suite *suite)
 {
     for (int k = 0; k < 8; k++) cf_add(suite, run_integer, CF_P(k), "integer.functions.%s", kinds[k].name);
+    cf_add(suite, run_shifts, CF_P(0), "integer.shift-counts");
     cf_add(suite, run_24, CF_P(0), "integer.24-bit");
     cf_add(suite, run_convert, CF_P(0), "integer.convert");
     cf_add(suite, run_promotion, CF_P(0), "integer.promotion");
