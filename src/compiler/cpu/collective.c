@@ -113,6 +113,12 @@ static LLVMValueRef scan(cpu_kernel *k, const cpu_operation *op, LLVMValueRef v)
     return v;
 }
 
+LLVMValueRef cpu_exclusive_sum(cpu_kernel *k, LLVMValueRef v)
+{
+    cpu_operation sum = {.kind = OP_SCAN, .combine = COMBINE_SUM, .width = LANES};
+    return scan(k, &sum, v);
+}
+
 /* ---- Shuffles ---- */
 
 /* The lane that each lane reads, and whether it lies inside: all within groups of `width` lanes. */

@@ -191,7 +191,7 @@ typedef struct entry {
     int variant_count;
     LLVMValueRef function, *arguments; /* of the steps */
     LLVMValueRef chosen, full, count;  /* variant for SIMD-groups 0 to full - 1; number of all */
-    LLVMValueRef row_factor, width_factor;
+    LLVMValueRef row_factor, width_factor, contexts;
     unsigned kernel_arguments;
 } entry;
 
@@ -274,7 +274,7 @@ static void emit_loop(entry *e, int which, LLVMValueRef from, LLVMValueRef to)
     LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntULT, from, to, ""), loop, end);
     LLVMPositionBuilderAtEnd(e->b, loop);
     LLVMValueRef simdgroup = LLVMBuildPhi(e->b, k->i32, "");
-    call_step(e, which, simdgroup, LLVMGetPoison(k->ptr), cpu_int(k->i32, 0));
+    call_step(e, which, simdgroup, e->contexts, cpu_int(k->i32, 0)); /* one context after the other */
     LLVMValueRef next = LLVMBuildNUWAdd(e->b, simdgroup, cpu_int(k->i32, 1), "");
     LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntULT, next, to, ""), loop, end);
     LLVMValueRef values[2] = {from, next};
@@ -345,7 +345,7 @@ static LLVMValueRef run_chosen(
 }
 
 /* Rounds from barrier to barrier. */
-static void emit_rounds(entry *e, LLVMValueRef contexts)
+static void emit_rounds(entry *e)
 {
     cpu_kernel *k = e->k;
     LLVMBuilderRef b = e->b;
@@ -365,7 +365,7 @@ static void emit_rounds(entry *e, LLVMValueRef contexts)
     LLVMValueRef simdgroup = LLVMBuildPhi(b, k->i32, "simdgroup"), waits = LLVMBuildPhi(b, k->i32, "waits");
     LLVMValueRef offset =
         LLVMBuildNUWMul(b, LLVMBuildZExt(b, simdgroup, k->i64, ""), cpu_int(k->i64, k->context_used), "");
-    LLVMValueRef context = LLVMBuildGEP2(b, k->i8, contexts, &offset, 1, "context");
+    LLVMValueRef context = LLVMBuildGEP2(b, k->i8, e->contexts, &offset, 1, "context");
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, state, start, ""), run, look);
 
     LLVMPositionBuilderAtEnd(b, look); /* has it returned? */
@@ -431,10 +431,10 @@ void cpu_entry_emit(cpu_kernel *k, const cpu_variant *variants, int count)
     e.arguments[e.kernel_arguments + PARAM_MEMORY] =
         load_pointer(k, e.b, k->ptr, group, offsetof(tb_cpu_group, threadgroup_memory));
     find_shape(&e, dispatch);
-    if (k->has_barrier) {
-        emit_rounds(&e, load_pointer(k, e.b, k->ptr, group, offsetof(tb_cpu_group, context)));
-    } else {
+    e.contexts = load_pointer(k, e.b, k->ptr, group, offsetof(tb_cpu_group, context));
+    if (k->has_barrier)
+        emit_rounds(&e);
+    else
         emit_loops(&e);
-    }
     LLVMBuildRetVoid(e.b);
 }

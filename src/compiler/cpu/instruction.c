@@ -175,6 +175,8 @@ void cpu_emit_address(cpu_kernel *k, cpu_value *value)
     }
 }
 
+enum { LARGE_ARRAY = 16384 }; /* bytes, of all lanes */
+
 static void emit_array(cpu_kernel *k, cpu_value *value)
 {
     LLVMValueRef ir = value->ir, memory;
@@ -183,7 +185,8 @@ static void emit_array(cpu_kernel *k, cpu_value *value)
     uint64_t size = LLVMABISizeOfType(k->layout, LLVMGetAllocatedType(ir));
     if (size > (uint64_t)1 << 20)
         cpu_fail(&k->job, TOMBAC_ERROR_UNSUPPORTED, "cpu engine: a private array of more than 1 MiB");
-    if (k->has_barrier) { /* must outlive the return at a barrier */
+    /* Must outlive the return at a barrier; and large ones are no matter for the stack. */
+    if (k->has_barrier || size * LANES > LARGE_ARRAY) {
         memory = cpu_at(k, k->parameter[PARAM_CONTEXT], (int64_t)k->context_used);
         k->context_used += (size_t)(size * LANES + 63) / 64 * 64;
     } else {

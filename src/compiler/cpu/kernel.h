@@ -242,6 +242,8 @@ void cpu_emit_store(cpu_kernel *k, cpu_value *value);
 void cpu_emit_atomic(cpu_kernel *k, cpu_value *value);
 void cpu_emit_call(cpu_kernel *k, cpu_value *value);
 void cpu_emit_collective(cpu_kernel *k, cpu_value *value);
+/* Over the active lanes below each. */
+LLVMValueRef cpu_exclusive_sum(cpu_kernel *k, LLVMValueRef v);
 void cpu_emit_matrix(cpu_kernel *k, cpu_value *value);
 void cpu_emit_address(cpu_kernel *k, cpu_value *value);
 

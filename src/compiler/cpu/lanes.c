@@ -209,33 +209,40 @@ static LLVMValueRef combine_lanes(cpu_kernel *k, LLVMAtomicRMWBinOp op, LLVMValu
     return cpu_intrinsic(k, name, &type, 1, &x, 1);
 }
 
-/* All lanes on one address, and nobody asks for the old value: one atomic operation. */
-static bool emit_combined(cpu_kernel *k, LLVMValueRef ir)
+/* All lanes on one address: one operation with what they give together. Old values, where asked for, are
+ * those of the order of lanes, which for additions is the old value before all and the sum of the lanes
+ * below. */
+static bool emit_combined(cpu_kernel *k, cpu_value *value)
 {
-    LLVMValueRef pointer = LLVMGetOperand(ir, 0);
-    if (LLVMGetInstructionOpcode(ir) != LLVMAtomicRMW || LLVMGetFirstUse(ir) || !cpu_is_uniform(k, pointer) ||
-        LLVMGetVolatile(ir))
+    LLVMValueRef ir = value->ir, pointer = LLVMGetOperand(ir, 0), old;
+    if (LLVMGetInstructionOpcode(ir) != LLVMAtomicRMW || !cpu_is_uniform(k, pointer) || LLVMGetVolatile(ir))
         return false;
     LLVMAtomicRMWBinOp op = LLVMGetAtomicRMWBinOp(ir);
-    if (LLVMGetTypeKind(LLVMTypeOf(ir)) != LLVMIntegerTypeKind) return false;
-    LLVMValueRef x = combine_lanes(k, op, cpu_vector(k, LLVMGetOperand(ir, 1)));
+    bool used = LLVMGetFirstUse(ir), adds = op == LLVMAtomicRMWBinOpAdd || op == LLVMAtomicRMWBinOpSub;
+    if (LLVMGetTypeKind(LLVMTypeOf(ir)) != LLVMIntegerTypeKind || (used && !adds)) return false;
+    LLVMValueRef wide = cpu_vector(k, LLVMGetOperand(ir, 1)), x = combine_lanes(k, op, wide);
     if (!x) return false;
     LLVMValueRef address = cpu_scalar(k, pointer, 0, 1);
     if (is_threadgroup_memory(pointer)) {
-        LLVMValueRef old = LLVMBuildLoad2(k->builder, LLVMTypeOf(x), address, "");
+        old = LLVMBuildLoad2(k->builder, LLVMTypeOf(x), address, "");
         LLVMBuildStore(k->builder, combine_plain(k, op, old, x), address);
-        return true;
+    } else {
+        old = LLVMInstructionClone(ir);
+        LLVMSetOperand(old, 0, address);
+        LLVMSetOperand(old, 1, x);
+        LLVMInsertIntoBuilder(k->builder, old);
     }
-    LLVMValueRef clone = LLVMInstructionClone(ir);
-    LLVMSetOperand(clone, 0, address);
-    LLVMSetOperand(clone, 1, x);
-    LLVMInsertIntoBuilder(k->builder, clone);
+    if (!used) return true;
+    LLVMValueRef below = cpu_exclusive_sum(k, wide), all = cpu_splat(k, old);
+    cpu_define(k, value, 0,
+        op == LLVMAtomicRMWBinOpAdd ? LLVMBuildAdd(k->builder, all, below, "")
+                                    : LLVMBuildSub(k->builder, all, below, ""));
     return true;
 }
 
 void cpu_emit_atomic(cpu_kernel *k, cpu_value *value)
 {
-    if (emit_combined(k, value->ir)) return;
+    if (emit_combined(k, value)) return;
     LLVMValueRef result = cpu_by_lanes(k, value->ir);
     if (result) cpu_define(k, value, 0, result);
 }

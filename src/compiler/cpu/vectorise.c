@@ -129,7 +129,7 @@ static void vectorise(cpu_kernel *k, LLVMModuleRef module, const cpu_options *op
         variants[i].step = cpu_step_emit(k, name);
         if (k->context_used > used) used = k->context_used;
     }
-    k->context_used = k->has_barrier ? (used + 63) / 64 * 64 : 0;
+    k->context_used = k->has_barrier || used > 64 ? (used + 63) / 64 * 64 : 0;
     if (k->index_assumed) declare_assumption(k);
     cpu_entry_emit(k, variants, count);
     LLVMDeleteFunction(k->function);
