@@ -318,8 +318,7 @@ static cpu_shape position(const cpu_kernel *k, int axis)
     if (k->variant == LAYOUT_GENERAL) return cpu_shape_varying();
     if (k->variant == LAYOUT_ROWS) return axis ? cpu_shape_uniform(0) : cpu_shape_linear(1, 5);
     /* Width 2^j < 32 and whole rows per SIMD-group: x takes the low lane bits, y the others. */
-    int row_bits = cpu_trailing_zeros(k->options->threads[0]);
-    if (row_bits >= LANE_BITS) return axis ? cpu_shape_uniform(0) : cpu_shape_linear(1, 5);
+    int row_bits = cpu_trailing_zeros((uint64_t)k->width);
     cpu_shape s = cpu_shape_uniform(axis ? LANE_BITS - row_bits : 63);
     if (axis == 2) return cpu_shape_uniform(0);
     for (int b = 0; b < LANE_BITS; b++) {

@@ -54,7 +54,7 @@ static void analyse(fixture *f)
     if (setjmp(k->job.leave)) fail_msg("%s", tombac_error_message(f->error));
     cpu_set_up(k, f->module, &f->options);
     cpu_prepare(k);
-    cpu_analyse(k, LAYOUT_ROWS);
+    cpu_analyse(k, LAYOUT_ROWS, 0);
 }
 
 /* ---- Control flow ---- */
