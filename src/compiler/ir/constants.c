@@ -378,7 +378,8 @@ tombac_status ir_constants_verify(ir_kernel *kernel, tombac_error **error)
         }
         name = plain_name(name, &length);
         return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,
-            "the kernel reads '%.*s', whose value is not known at compile time", (int)length, name);
+            "the kernel reads '%.*s', whose value is not known at compile time; "
+            "does it depend on a function constant without a value?", (int)length, name);
     }
     return TOMBAC_OK;
 }
