@@ -107,6 +107,7 @@ extern const bench_peer *const bench_peers[PEER_COUNT];
 typedef struct bench_settings {
     unsigned rounds, cores;
     double sample_seconds; /* a sample repeats a run for at least so long */
+    bool processor_time;   /* of all threads, instead of wall clock: for machines that are not quiet */
     const char *filter;
     const char *json;
 } bench_settings;

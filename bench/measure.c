@@ -24,10 +24,10 @@ typedef struct data {
     void *found; /* room for the largest buffer */
 } data;
 
-static double seconds(void)
+static double seconds(const bench_settings *settings)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(settings->processor_time ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
@@ -78,21 +78,22 @@ static const char *check(const bench_case *c, const contender *p, const data *d)
     return NULL;
 }
 
-static bool sample(contender *p, double *result)
+static bool sample(contender *p, const bench_settings *settings, double *result)
 {
-    double begin = seconds();
+    double begin = seconds(settings);
     for (unsigned i = 0; i < p->repeats; i++)
         if (!p->peer->run(p->state)) return false;
-    *result = (seconds() - begin) / p->repeats;
+    *result = (seconds(settings) - begin) / p->repeats;
     return true;
 }
 
 /* So many repeats that a sample lasts long enough; runs warm up on the way. */
-static bool calibrate(contender *p, double wanted)
+static bool calibrate(contender *p, const bench_settings *settings)
 {
+    double wanted = settings->sample_seconds;
     double once;
     p->repeats = 1;
-    if (!sample(p, &once) || !sample(p, &once)) return false;
+    if (!sample(p, settings, &once) || !sample(p, settings, &once)) return false;
     if (once < wanted) p->repeats = once < wanted / 10000 ? 10000 : (unsigned)(wanted / once) + 1;
     return true;
 }
@@ -116,7 +117,7 @@ static void take_rounds(contender *peers, const bench_settings *settings, bench_
         for (unsigned i = 0; i < PEER_COUNT; i++) {
             unsigned which = (round + i) % PEER_COUNT;
             contender *p = &peers[which];
-            if (p->state && !sample(p, &p->samples[round]))
+            if (p->state && !sample(p, settings, &p->samples[round]))
                 row->results[which][form].missing = drop(p, "failed");
         }
     }
@@ -144,7 +145,7 @@ static void measure_form(
         p->state = p->peer->open(c, form ? settings->cores : 1, missing);
         if (!p->state) continue;
         *missing = check(c, p, d);
-        if (!*missing && !calibrate(p, settings->sample_seconds)) *missing = "failed";
+        if (!*missing && !calibrate(p, settings)) *missing = "failed";
         if (*missing) drop(p, *missing);
     }
     take_rounds(peers, settings, row, form);

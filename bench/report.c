@@ -40,7 +40,8 @@ void bench_print_head(const bench_settings *settings)
     printf("Tombac %s on %s, %u cores, %s, load %.1f, %u rounds\n", tombac_version(), bench_processor(),
         settings->cores, date, load, settings->rounds);
     printf(
-        "Times are the fastest sample in milliseconds; x: times as long as Tombac on as many threads.\n\n");
+        "Times are the fastest sample in milliseconds%s; x: times as long as Tombac on as many threads.\n\n",
+        settings->processor_time ? " of processor time" : "");
     printf("%-22s|%9s%7s |%9s%6s |%9s%6s |%9s%7s |%9s%6s ||%9s%6s |%7s |%7s\n", "kernel", "tombac 1",
         "spread", "C", "x", "C fast", "x", "PoCL 1", "x", "OpenBLAS", "x", "tombac N", "1/N", "PoCL N",
         "BLAS N");
@@ -146,9 +147,9 @@ bool bench_write_json(const bench_settings *settings, const bench_row *rows, siz
     strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++) json_array_append_new(list, row_json(&rows[i]));
-    json_t *root = json_pack("{s:s, s:s, s:s, s:i, s:f, s:i, s:o}", "tombac", tombac_version(), "processor",
-        bench_processor(), "date", date, "cores", (int)settings->cores, "load", load, "rounds",
-        (int)settings->rounds, "kernels", list);
+    json_t *root = json_pack("{s:s, s:s, s:s, s:i, s:f, s:s, s:i, s:o}", "tombac", tombac_version(),
+        "processor", bench_processor(), "date", date, "cores", (int)settings->cores, "load", load, "clock",
+        settings->processor_time ? "processor" : "wall", "rounds", (int)settings->rounds, "kernels", list);
     bool written = root && json_dump_file(root, settings->json, JSON_INDENT(1)) == 0;
     json_decref(root);
     if (!written) fprintf(stderr, "bench: cannot write '%s'\n", settings->json);

@@ -15,6 +15,8 @@ static const char help[] =
     "  --rounds N      samples of each peer, interleaved; default 15\n"
     "  --quick         3 short rounds: for a look, not for figures\n"
     "  --threads N     cores of the second measurement; default: all; 1: none\n"
+    "  --processor-time  processor time instead of wall clock, on one thread: for a machine that is\n"
+    "                  not quiet\n"
     "  --json FILE     write the results here as well\n"
     "  --list          the kernels' names\n"
     "Exit status: 0 measured and right, 1 a result is wrong or a kernel failed, 2 wrong usage.\n";
@@ -43,13 +45,18 @@ static void read_options(int count, char **arguments, bench_settings *settings)
     static const struct option known[] = {{"filter", required_argument, NULL, 'f'},
         {"rounds", required_argument, NULL, 'r'}, {"quick", no_argument, NULL, 'q'},
         {"threads", required_argument, NULL, 't'}, {"json", required_argument, NULL, 'j'},
-        {"list", no_argument, NULL, 'l'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+        {"processor-time", no_argument, NULL, 'p'}, {"list", no_argument, NULL, 'l'},
+        {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
     for (int code; (code = getopt_long(count, arguments, "h", known, NULL)) != -1;) {
         switch (code) {
         case 'f': settings->filter = optarg; break;
         case 'r': settings->rounds = number(optarg, MAX_ROUNDS); break;
         case 't': settings->cores = number(optarg, 1024); break;
         case 'j': settings->json = optarg; break;
+        case 'p':
+            settings->processor_time = true;
+            settings->cores = 1;
+            break;
         case 'q':
             settings->rounds = 3;
             settings->sample_seconds = 0.001;
