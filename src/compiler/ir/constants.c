@@ -298,7 +298,8 @@ tombac_status ir_constants_evaluate(ir_kernel *kernel, tombac_error **error)
     }
     for (size_t i = 0; i < list.count; i++)
         LLVMSetLinkage(list.items[i], LLVMExternalLinkage); /* keep till its turn */
-    tombac_status status = TOMBAC_OK;
+    /* The interpreter stores no address space cast, so the `this` of a constructor must not go through memory. */
+    tombac_status status = list.count ? ir_run_passes(kernel, "function(sroa)", error) : TOMBAC_OK;
     for (size_t i = 0; i < list.count && status == TOMBAC_OK; i++) {
         set_constructor(kernel->module, entry_type, list.items[i]);
         status = ir_run_passes(kernel, "globalopt", error);
