@@ -358,15 +358,6 @@ tombac_status ir_constants_condition(
 
 /* ---- What is left without a value ---- */
 
-/* A source name from "_ZL5scale"; others are returned as they are. */
-static const char *plain_name(const char *name, size_t *length)
-{
-    if (*length < 4 || strncmp(name, "_ZL", 3)) return name;
-    size_t digits = strspn(name + 3, "0123456789");
-    *length -= 3 + digits;
-    return name + 3 + digits;
-}
-
 tombac_status ir_constants_verify(ir_kernel *kernel, tombac_error **error)
 {
     for (LLVMValueRef g = LLVMGetFirstGlobal(kernel->module); g; g = LLVMGetNextGlobal(g)) {
@@ -377,9 +368,10 @@ tombac_status ir_constants_verify(ir_kernel *kernel, tombac_error **error)
             return tb_fail(error, TOMBAC_ERROR_NOT_FOUND,
                 "the kernel reads function constant '%s', which has no value", name + strlen(NAMED_PREFIX));
         }
-        name = plain_name(name, &length);
+        char source_name[IR_NAME_SIZE];
+        ir_source_name(g, source_name);
         return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,
-            "the kernel reads '%.*s', whose value is not known at compile time", (int)length, name);
+            "the kernel reads '%s', whose value is not known at compile time", source_name);
     }
     return TOMBAC_OK;
 }
