@@ -97,6 +97,32 @@ static uint32_t read_head(front_unit *unit, kernel_site *site, front_kernel *ker
     return i;
 }
 
+static void note_problem(kernel_site *site, uint32_t where, const char *format)
+{
+    site->problem = format;
+    site->problem_status = TOMBAC_ERROR_SOURCE;
+    site->problem_token = where;
+}
+
+/* A name in front of the kernel's that is not `void` can only be its type if it comes last. */
+static bool returns_void(const token_list *list, const kernel_site *site)
+{
+    const token *t = list->tokens;
+    for (uint32_t i = site->start; i < site->name; i++)
+        if (token_is(list, i, "void")) return true;
+    uint32_t length;
+    for (uint32_t i = site->start; i < site->name; i++) {
+        tb_text text = {0};
+        front_append_tokens(list, i, i + 1, &text);
+        bool value = t[i].kind == TOKEN_IDENTIFIER && !front_is_attribute(list, i) &&
+                     front_scalar_type(tb_text_string(&text), &length) != TOMBAC_TYPE_OTHER;
+        tb_text_free(&text);
+        if (front_is_attribute(list, i)) i = t[i].match;
+        if (value) return false;
+    }
+    return true;
+}
+
 static void free_parameters(front_kernel *kernel)
 {
     for (size_t i = 0; i < kernel->parameter_count; i++) {
@@ -204,6 +230,8 @@ static bool read_function(finder *f, uint32_t head, site_kind kind, uint32_t *at
             free_kernel(&kernel);
             return false;
         }
+        if (!site.problem && !returns_void(&unit->list, &site))
+            note_problem(&site, site.name, "kernel '%.*s' must return void");
         if (!add_kernel(f, &site, &kernel)) return false;
     }
     return add_site(f, &site);
@@ -349,6 +377,34 @@ static const kernel_site *find_template(const finder *f, const char *function)
     return strcmp(unit->kernels[site->kernel].function, function) == 0 ? site : NULL;
 }
 
+static int compare_sites(const void *a, const void *b, void *context)
+{
+    const front_unit *unit = context;
+    uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+    int order = strcmp(unit->kernels[unit->sites[i].kernel].name, unit->kernels[unit->sites[j].kernel].name);
+    return order ? order : i < j ? -1 : i > j;
+}
+
+/* The host asks for kernels by name: the second of one name is an error. */
+static bool find_equal_names(front_unit *unit)
+{
+    uint32_t *order = malloc((unit->site_count + 1) * sizeof *order);
+    size_t count = 0;
+    if (!order) return false;
+    for (uint32_t i = 0; i < unit->site_count; i++)
+        if (unit->sites[i].kernel != NO_TOKEN) order[count++] = i;
+    qsort_r(order, count, sizeof *order, compare_sites, unit);
+    for (size_t i = 1; i < count; i++) {
+        kernel_site *site = &unit->sites[order[i]];
+        const char *name = unit->kernels[site->kernel].name;
+        if (site->problem || strcmp(name, unit->kernels[unit->sites[order[i - 1]].kernel].name) != 0) continue;
+        note_problem(site, site->host_name == NO_TOKEN ? site->name : site->host_name,
+            "there is another kernel of the name %.*s");
+    }
+    free(order);
+    return true;
+}
+
 /* Gives instantiations the parameters of their templates. */
 static bool resolve_instantiations(finder *f)
 {
@@ -410,7 +466,7 @@ tombac_status front_declare(front_unit *unit, tombac_error **error)
     free(f.by_name);
     if (!fine) return tb_fail_memory(error);
     drop_templates(unit);
-    return TOMBAC_OK;
+    return find_equal_names(unit) ? TOMBAC_OK : tb_fail_memory(error);
 }
 
 void front_declarations_free(front_unit *unit)
