@@ -51,6 +51,8 @@ void front_rewrite_ternaries(rewriter *r);
 bool front_wrap_ternary(rewriter *r, uint32_t i);
 /* reach.c: can the selected kernel reach the function that holds this directive? */
 bool front_reaches_directive(rewriter *r, uint32_t d);
+/* feature.c: names that need a younger language version. Reports every one that was not blanked. */
+tombac_status front_check_features(const rewriter *r, tombac_error **error);
 /* rewrite_pragma.c: R11. */
 void front_rewrite_pragmas(rewriter *r);
 
