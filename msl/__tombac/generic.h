@@ -46,7 +46,7 @@ template <typename P, typename T>
 __TB_FN P __tombac_static_cast(T *pointer, const char *what, const char *file, uint line)
 {
     if constexpr (__tombac::space_of<T *> == 0 && __tombac::space_of<P> != 2)
-        if (pointer && !__tombac::refers_to<__tombac::space_of<P>>(pointer))
+        if (!__tombac::refers_to<__tombac::space_of<P>>(pointer) && pointer)
             __tombac_assert_fail(what, file, line);
     return (P)pointer;
 }

@@ -250,6 +250,7 @@ static tombac_status compile(attempt *a, front_result *result, tombac_error **er
             return tb_fail_memory(error);
         bool done = !again && a->process.exit_status == 0;
         if (!again && !done && n + 1 < MAX_ATTEMPTS) again = repair(a, &list);
+        if (done) front_warn_unannotated(a->r, &result->diagnostics);
         if (done)
             front_show_diagnostics(a->r, &list, &result->diagnostics, NULL);
         else if (!again)
@@ -328,6 +329,7 @@ tombac_status front_compile(front_unit *unit, const front_kernel *kernel, bool s
     tombac_status status = front_rewrite_start(&r, unit, kernel, error);
     if (status == TOMBAC_OK) status = refuse(&r, error);
     if (status == TOMBAC_OK) status = front_check_features(&r, error);
+    if (status == TOMBAC_OK) status = front_check_spaces(&r, error);
     if (status == TOMBAC_OK) define_language(&r);
     attempt a = {.r = &r, .syntax_only = syntax_only, .use_pch = unit->paths.pch != NULL};
     a.offsets = malloc(((size_t)unit->list.count + 1) * sizeof *a.offsets);
