@@ -2,8 +2,9 @@
  * driver. */
 #include "artifact/artifact.h"
 #include "runtime/constant.h"
-#include "runtime/object.h"
+#include "runtime/operation.h"
 #include "runtime/target.h"
+#include "runtime/trace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -143,7 +144,11 @@ tombac_status tombac_kernel_create(tombac_library *library, const char *name,
         job j = {.library = library,
             .request = {&library->source, name, driver->name, rt_target_host(), driver->line_tables, values,
                 constant_count}};
+        double begin = rt_now();
         status = make(&j, made, error);
+        double end = rt_now();
+        made->compile_seconds = end - begin;
+        if (library->device->trace) rt_trace_compile(library->device->trace, name, begin, end);
     }
     free(values);
     if (status == TOMBAC_OK) {
