@@ -57,7 +57,8 @@ static tombac_status check_size(const tombac_device *device, size_t size, tombac
 {
     if (size <= device->max_buffer_size) return TOMBAC_OK;
     return tb_fail(error, TOMBAC_ERROR_MEMORY,
-        "a buffer of %zu bytes is larger than the device's limit of %zu bytes", size, device->max_buffer_size);
+        "a buffer of %zu bytes is larger than the device's limit of %zu bytes", size,
+        device->max_buffer_size);
 }
 
 static tombac_status make_storage(
@@ -94,8 +95,9 @@ static tombac_status copy_members(const tombac_element *from, rt_element *to, to
     for (size_t i = 0; i < from->member_count; i++) {
         const tombac_member *m = &from->members[i];
         if (!m->name || m->offset > from->size || m->size > from->size - m->offset)
-            return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "member %zu ('%s', offset %zu, %zu bytes) is not inside its element of %zu bytes",
-                i, m->name ? m->name : "", m->offset, m->size, from->size);
+            return tb_fail(error, TOMBAC_ERROR_ARGUMENT,
+                "member %zu ('%s', offset %zu, %zu bytes) is not inside its element of %zu bytes", i,
+                m->name ? m->name : "", m->offset, m->size, from->size);
         to->members[i] = *m;
         to->members[i].name = strdup(m->name);
         to->member_count = i + 1;
@@ -108,15 +110,18 @@ static tombac_status copy_element(const tombac_element *from, rt_element *to, to
 {
     size_t scalar = tombac_type_size(from->type);
     uint32_t length = from->vector_length;
-    bool vector_fits = length >= 1 && length <= 4 &&
-                       from->size == scalar * (length == 3 && !from->packed ? 4 : length);
+    bool vector_fits =
+        length >= 1 && length <= 4 && from->size == scalar * (length == 3 && !from->packed ? 4 : length);
     if (from->size == 0 || (from->type != TOMBAC_TYPE_OTHER && !vector_fits))
         return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "no element is %s x %u and %zu bytes long",
             tombac_type_name(from->type), length, from->size);
     if (from->alignment & (from->alignment - 1) || (from->alignment && from->size % from->alignment))
-        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "an element of %zu bytes cannot be aligned to %zu", from->size,
-            from->alignment);
-    *to = (rt_element){.type = from->type, .vector_length = length, .packed = from->packed, .size = from->size,
+        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "an element of %zu bytes cannot be aligned to %zu",
+            from->size, from->alignment);
+    *to = (rt_element){.type = from->type,
+        .vector_length = length,
+        .packed = from->packed,
+        .size = from->size,
         .alignment = from->alignment ? from->alignment : 1};
     if (from->name && !(to->name = strdup(from->name))) return tb_fail_memory(error);
     return copy_members(from, to, error);
@@ -160,12 +165,12 @@ tombac_status tombac_buffer_create(
 static tombac_status size_of(const tombac_element *element, size_t count, size_t *size, tombac_error **error)
 {
     if (!__builtin_mul_overflow(element->size, count, size)) return TOMBAC_OK;
-    return tb_fail(error, TOMBAC_ERROR_MEMORY, "%zu elements of %zu bytes are more than memory can have", count,
-        element->size);
+    return tb_fail(error, TOMBAC_ERROR_MEMORY, "%zu elements of %zu bytes are more than memory can have",
+        count, element->size);
 }
 
-tombac_status tombac_buffer_create_elements(tombac_device *device, const tombac_element *element, size_t count,
-    const void *data, tombac_buffer **buffer, tombac_error **error)
+tombac_status tombac_buffer_create_elements(tombac_device *device, const tombac_element *element,
+    size_t count, const void *data, tombac_buffer **buffer, tombac_error **error)
 {
     if (!device) return rt_missing(__func__, "device", error);
     if (!element) return rt_missing(__func__, "element", error);
@@ -221,8 +226,8 @@ tombac_status tombac_buffer_create_view(tombac_buffer *parent, const tombac_elem
             parent->size);
     if (chosen && chosen->alignment > 1 && (parent->offset + offset) % chosen->alignment)
         return tb_fail(error, TOMBAC_ERROR_ARGUMENT,
-            "a view at offset %zu is not aligned to %zu bytes, as its elements must be", parent->offset + offset,
-            chosen->alignment);
+            "a view at offset %zu is not aligned to %zu bytes, as its elements must be",
+            parent->offset + offset, chosen->alignment);
     rt_retain(&parent->storage->references);
     return make(parent->storage, parent->offset + offset, size, chosen, view, error);
 }

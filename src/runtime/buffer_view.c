@@ -1,12 +1,13 @@
-/* Host access to buffers: read and write views. A view waits for the operations that were submitted before it, keeps later
- * conflicting ones from being submitted, and is refused while a recording or another view excludes it. */
+/* Host access to buffers: read and write views. A view waits for the operations that were submitted before
+ * it, keeps later conflicting ones from being submitted, and is refused while a recording or another view
+ * excludes it. */
 #include "runtime/hazard.h"
 #include "runtime/operation.h"
 
 static tombac_status busy(const rt_storage *storage, bool write, const char *why, tombac_error **error)
 {
-    return tb_fail(error, TOMBAC_ERROR_BUSY, "the buffer of %zu bytes cannot be %s by the host: %s", storage->size,
-        write ? "written" : "read", why);
+    return tb_fail(error, TOMBAC_ERROR_BUSY, "the buffer of %zu bytes cannot be %s by the host: %s",
+        storage->size, write ? "written" : "read", why);
 }
 
 /* With the lock held. */

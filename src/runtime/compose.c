@@ -1,4 +1,5 @@
-/* Operations made of operations: one after the other, host functions after a device's work, all of several. */
+/* Operations made of operations: one after the other, host functions after a device's work, all of several.
+ */
 #include "runtime/operation.h"
 
 #include <stdlib.h>
@@ -10,15 +11,16 @@ tombac_status tombac_operation_then(tombac_operation *first, tombac_operation *s
 {
     if (!first) return rt_missing(__func__, "first", error);
     if (!second) return rt_missing(__func__, "second", error);
-    if (first == second)
-        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "an operation cannot run after itself");
+    if (first == second) return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "an operation cannot run after itself");
     if (atomic_load(&second->state) != RT_OPERATION_NEW || atomic_load(&second->used))
         return tb_fail(error, TOMBAC_ERROR_ARGUMENT,
             "the second operation %s, so nothing can be put before it any more",
             atomic_load(&second->used) ? "is part of another operation" : "was submitted already");
     if (!second->type->children_carry)
-        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "only launches and host functions can be put after an operation");
-    tombac_operation **children = realloc(second->children, (second->child_count + 1) * sizeof(tombac_operation *));
+        return tb_fail(
+            error, TOMBAC_ERROR_ARGUMENT, "only launches and host functions can be put after an operation");
+    tombac_operation **children =
+        realloc(second->children, (second->child_count + 1) * sizeof(tombac_operation *));
     if (!children) return tb_fail_memory(error);
     children[second->child_count++] = tombac_operation_retain(first);
     second->children = children;
@@ -69,8 +71,9 @@ static tombac_status make_host_call(tombac_operation *first, const rt_operation_
     return status;
 }
 
-tombac_status tombac_operation_map(tombac_operation *first, tombac_status (*function)(void *context, tombac_error **error),
-    void *context, void (*release)(void *context), tombac_operation **operation, tombac_error **error)
+tombac_status tombac_operation_map(tombac_operation *first,
+    tombac_status (*function)(void *context, tombac_error **error), void *context,
+    void (*release)(void *context), tombac_operation **operation, tombac_error **error)
 {
     if (!first) return rt_missing(__func__, "first", error);
     if (!function) return rt_missing(__func__, "function", error);
@@ -123,14 +126,15 @@ static bool gather(tombac_operation *operation, tombac_status *status, tombac_er
 
 static const rt_operation_type all_type = {.run = gather};
 
-tombac_status tombac_operation_all(tombac_operation *const *operations, size_t count, tombac_operation **operation,
-    tombac_error **error)
+tombac_status tombac_operation_all(
+    tombac_operation *const *operations, size_t count, tombac_operation **operation, tombac_error **error)
 {
     if (!operations) return rt_missing(__func__, "operations", error);
     if (!operation) return rt_missing(__func__, "operation", error);
     if (count == 0) return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "there are no operations to wait for");
     for (size_t i = 0; i < count; i++)
-        if (!operations[i]) return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "operation %zu of %zu is NULL", i, count);
+        if (!operations[i])
+            return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "operation %zu of %zu is NULL", i, count);
     tombac_operation *made = calloc(1, sizeof *made);
     if (!made) return tb_fail_memory(error);
     tombac_status status =

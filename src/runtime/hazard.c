@@ -3,7 +3,8 @@
 
 #include "runtime/operation.h"
 
-void rt_access_add(rt_access *list, size_t *count, tombac_operation *operation, rt_storage *storage, bool write)
+void rt_access_add(
+    rt_access *list, size_t *count, tombac_operation *operation, rt_storage *storage, bool write)
 {
     for (size_t i = 0; i < *count; i++) {
         if (list[i].storage != storage) continue;
@@ -66,7 +67,8 @@ static void follow(tombac_operation *operation, const rt_access *earlier, bool c
     rt_operation_link(earlier->operation, &operation->edges[operation->edge_count++], operation, carries);
 }
 
-/* A failed write nobody was told of stops what touches its memory; once somebody was told, it is forgotten. */
+/* A failed write nobody was told of stops what touches its memory; once somebody was told, it is forgotten.
+ */
 static void heed_failure(tombac_operation *operation, rt_storage *storage)
 {
     tombac_operation *failure = storage->failure;

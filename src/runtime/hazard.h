@@ -1,9 +1,10 @@
 /* Memory and the order of its uses.
  *
- * Each storage knows its frontier: the last write that has not ended, and the reads that came after it. A new read follows the
- * write; a new write follows all of the frontier and replaces it. Everything here is guarded by the device's `hazards` lock,
- * under which an operation registers all its accesses at once, so that no cycles can arise. Views of one storage count as the
- * storage: as in Metal, hazards are tracked by allocation. */
+ * Each storage knows its frontier: the last write that has not ended, and the reads that came after it. A new
+ * read follows the write; a new write follows all of the frontier and replaces it. Everything here is guarded
+ * by the device's `hazards` lock, under which an operation registers all its accesses at once, so that no
+ * cycles can arise. Views of one storage count as the storage: as in Metal, hazards are tracked by
+ * allocation. */
 #ifndef RT_HAZARD_H
 #define RT_HAZARD_H
 
@@ -21,7 +22,7 @@ struct rt_storage {
     tombac_device *device;
     void *contents;
     size_t size;
-    size_t mapped; /* bytes of the mapping; 0: contents are from aligned_alloc */
+    size_t mapped;                             /* bytes of the mapping; 0: contents are from aligned_alloc */
     void (*free)(void *context, void *memory); /* memory of the caller */
     void *context;
     bool foreign;
@@ -36,8 +37,10 @@ struct rt_storage {
     bool recorded_write;
 };
 
-/* Adds an access to a list of `count`, merging those of one storage. The list must have room. Retains the storage. */
-void rt_access_add(rt_access *list, size_t *count, tombac_operation *operation, rt_storage *storage, bool write);
+/* Adds an access to a list of `count`, merging those of one storage. The list must have room. Retains the
+ * storage. */
+void rt_access_add(
+    rt_access *list, size_t *count, tombac_operation *operation, rt_storage *storage, bool write);
 /* The following with the lock held. */
 /* Refuses storages that the host has views of: TOMBAC_ERROR_BUSY. */
 tombac_status rt_hazard_check(const tombac_operation *operation, tombac_error **error);

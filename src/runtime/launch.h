@@ -1,5 +1,5 @@
-/* A launch: what launch.c (bindings, geometry), launch_check.c (validation) and launch_run.c (the operation that is made of it)
- * know of it. */
+/* A launch: what launch.c (bindings, geometry), launch_check.c (validation) and launch_run.c (the operation
+ * that is made of it) know of it. */
 #ifndef RT_LAUNCH_H
 #define RT_LAUNCH_H
 
@@ -28,11 +28,11 @@ typedef enum rt_grid { RT_GRID_NONE, RT_GRID_THREADS, RT_GRID_THREADGROUPS } rt_
 
 struct tombac_launch {
     tombac_kernel *kernel;
-    char *name; /* or NULL */
+    char *name;     /* or NULL */
     rt_slot *slots; /* one per argument */
     rt_grid grid;
     tombac_size3 grid_size, threadgroup;
-    double time_limit; /* seconds; negative: the device's */
+    double time_limit;      /* seconds; negative: the device's */
     tombac_operation *last; /* of tombac_launch_submit, or NULL */
 };
 
@@ -42,7 +42,7 @@ typedef struct rt_launch_run {
     tombac_kernel *kernel;
     rt_bytes **bytes; /* one per argument */
     rt_run run;
-    bool empty; /* the grid has no threads */
+    bool empty;  /* the grid has no threads */
     tb_text log; /* guarded by the operation's mutex */
     bool log_full;
     rt_binding *bindings;

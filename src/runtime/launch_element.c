@@ -18,7 +18,8 @@ static bool check_members(const rt_argument *a, const rt_element *element, tb_te
         const rt_member *k = find(a, m->name);
         if (k && k->offset == m->offset && k->size == m->size) continue;
         if (k)
-            tb_text_printf(why, "its member '%s' has offset %zu and %zu bytes, the kernel's has offset %zu and %zu bytes",
+            tb_text_printf(why,
+                "its member '%s' has offset %zu and %zu bytes, the kernel's has offset %zu and %zu bytes",
                 m->name, m->offset, m->size, k->offset, k->size);
         else
             tb_text_printf(why, "the kernel's '%s' has no member '%s'", a->type_name, m->name);

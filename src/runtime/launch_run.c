@@ -43,13 +43,15 @@ static void destroy(tombac_operation *operation)
     tombac_kernel_release(launch->kernel); /* its name is the operation's too */
 }
 
-static const rt_operation_type type = {.children_carry = true, .run = run, .release = release, .destroy = destroy};
+static const rt_operation_type type = {
+    .children_carry = true, .run = run, .release = release, .destroy = destroy};
 
 /* One block for the operation and its arrays. */
 static rt_launch_run *allocate(size_t arguments)
 {
     size_t each = sizeof(rt_binding) + sizeof(rt_access) + sizeof(rt_bytes *);
-    rt_launch_run *made = calloc(1, sizeof *made + arguments * each); /* arguments come from a file in memory */
+    rt_launch_run *made =
+        calloc(1, sizeof *made + arguments * each); /* arguments come from a file in memory */
     if (!made) return NULL;
     made->bindings = (rt_binding *)(made + 1);
     made->operation.accesses = (rt_access *)(made->bindings + arguments);
@@ -100,6 +102,7 @@ tombac_status tombac_launch_operation(
 
 const char *tombac_operation_log(const tombac_operation *operation)
 {
-    if (!operation || operation->type != &type || atomic_load(&operation->state) != RT_OPERATION_ENDED) return "";
+    if (!operation || operation->type != &type || atomic_load(&operation->state) != RT_OPERATION_ENDED)
+        return "";
     return tb_text_string(&((const rt_launch_run *)operation)->log);
 }

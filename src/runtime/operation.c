@@ -24,8 +24,9 @@ static rt_operation_state state_of(const tombac_operation *operation)
 
 /* ---- Life ---- */
 
-tombac_status rt_operation_init(tombac_operation *operation, const rt_operation_type *type, tombac_device *device,
-    const char *name, tombac_operation *const *children, size_t child_count, tombac_error **error)
+tombac_status rt_operation_init(tombac_operation *operation, const rt_operation_type *type,
+    tombac_device *device, const char *name, tombac_operation *const *children, size_t child_count,
+    tombac_error **error)
 {
     if (name && !(operation->name = strdup(name))) return tb_fail_memory(error);
     if (child_count && !(operation->children = calloc(child_count, sizeof *children))) {
@@ -208,13 +209,15 @@ static void call_back(rt_callback *callbacks, tombac_operation *operation, tomba
     }
 }
 
-/* Takes `error`. The submission's reference goes before anybody can know of the end, so that who waits and then releases
- * everything has freed everything; POSIX lets a mutex be destroyed as soon as another thread could lock it. */
+/* Takes `error`. The submission's reference goes before anybody can know of the end, so that who waits and
+ * then releases everything has freed everything; POSIX lets a mutex be destroyed as soon as another thread
+ * could lock it. */
 static void end(tombac_operation *operation, tombac_status status, tombac_error *error)
 {
     operation->status = status;
     operation->error = error;
-    if (error && !tombac_error_kernel(error) && operation->kernel) tb_error_set_kernel(&error, operation->kernel);
+    if (error && !tombac_error_kernel(error) && operation->kernel)
+        tb_error_set_kernel(&error, operation->kernel);
     if (error && operation->name) tb_error_set_operation(&error, operation->name);
     tombac_operation *failure = rt_operation_failure(operation);
     pthread_mutex_lock(&operation->device->hazards);
@@ -294,7 +297,8 @@ static tombac_status link_locked(tombac_operation *operation, tombac_error **err
 }
 
 /* Ends an operation that never got into the graph. The caller is told, so nothing is marked. */
-static tombac_status refuse(tombac_operation *operation, tombac_status status, tombac_error *failure, tombac_error **error)
+static tombac_status refuse(
+    tombac_operation *operation, tombac_status status, tombac_error *failure, tombac_error **error)
 {
     tb_error_copy(failure, error);
     atomic_store(&operation->observed, true);
@@ -330,7 +334,8 @@ static tombac_status submit_sequence(tombac_operation *sequence, tombac_error **
         rt_retain(&child->references);
         claim(child);
         status = link_locked(child, &failure);
-        if (status != TOMBAC_OK) atomic_store(&child->state, RT_OPERATION_NEW), tombac_operation_release(child);
+        if (status != TOMBAC_OK)
+            atomic_store(&child->state, RT_OPERATION_NEW), tombac_operation_release(child);
     }
     if (status == TOMBAC_OK) status = link_locked(sequence, &failure);
     pthread_mutex_unlock(&sequence->device->hazards);
@@ -436,8 +441,8 @@ tombac_status rt_operation_result(tombac_operation *operation, double seconds, t
     if (wait_until(operation, seconds)) return report(operation, error);
     tb_text who = {0};
     rt_operation_describe(operation, &who);
-    tombac_status status = tb_fail(
-        error, TOMBAC_ERROR_TIMEOUT, "%s has not ended after %g s", tb_text_string(&who), seconds);
+    tombac_status status =
+        tb_fail(error, TOMBAC_ERROR_TIMEOUT, "%s has not ended after %g s", tb_text_string(&who), seconds);
     tb_text_free(&who);
     return status;
 }

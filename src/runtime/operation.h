@@ -1,9 +1,10 @@
-/* Operations: nodes of a graph that grows by submission. A node runs once all edges into it have fired; edges come from its
- * children (the operations that it was made of) and from buffer hazards (hazard.h).
+/* Operations: nodes of a graph that grows by submission. A node runs once all edges into it have fired; edges
+ * come from its children (the operations that it was made of) and from buffer hazards (hazard.h).
  *
- * States: NEW -> SUBMITTED (linked, waiting or running) -> ENDED. A failed node stops every node that it has a "carrying" edge
- * to; a stopped node does not run and names the one that failed first, its cause. Each node has its own lock, held for a few
- * instructions and never together with another's, so graphs may span devices. */
+ * States: NEW -> SUBMITTED (linked, waiting or running) -> ENDED. A failed node stops every node that it has
+ * a "carrying" edge to; a stopped node does not run and names the one that failed first, its cause. Each node
+ * has its own lock, held for a few instructions and never together with another's, so graphs may span
+ * devices. */
 #ifndef RT_OPERATION_H
 #define RT_OPERATION_H
 
@@ -15,7 +16,11 @@ typedef struct rt_edge {
     bool carries; /* failures */
 } rt_edge;
 
-typedef enum rt_operation_state { RT_OPERATION_NEW, RT_OPERATION_SUBMITTED, RT_OPERATION_ENDED } rt_operation_state;
+typedef enum rt_operation_state {
+    RT_OPERATION_NEW,
+    RT_OPERATION_SUBMITTED,
+    RT_OPERATION_ENDED
+} rt_operation_state;
 
 typedef struct rt_callback {
     struct rt_callback *next;
@@ -26,7 +31,8 @@ typedef struct rt_callback {
 typedef struct rt_operation_type {
     bool children_carry; /* a failed child stops the operation */
     bool sequence;       /* children are registered together, in order */
-    /* Does the work, on a worker. False: not ended yet, call again once the edges that it added have fired. */
+    /* Does the work, on a worker. False: not ended yet, call again once the edges that it added have fired.
+     */
     bool (*run)(tombac_operation *operation, tombac_status *status, tombac_error **error);
     /* Called when the operation has been submitted. NULL: nothing. */
     void (*submitted)(tombac_operation *operation);
@@ -41,10 +47,10 @@ struct tombac_operation {
     rt_references references;
     const rt_operation_type *type;
     tombac_device *device;
-    char *name;         /* given by the user, or NULL */
+    char *name;             /* given by the user, or NULL */
     double compile_seconds; /* of its kernel */
-    const char *kernel; /* lives as long as the operation, or NULL */
-    atomic_bool used;   /* part of another operation, so nothing may be put before it any more */
+    const char *kernel;     /* lives as long as the operation, or NULL */
+    atomic_bool used;       /* part of another operation, so nothing may be put before it any more */
 
     tombac_operation **children;
     size_t child_count;
@@ -52,15 +58,15 @@ struct tombac_operation {
     size_t access_count;
     rt_edge *edges; /* into this one */
     size_t edge_count;
-    atomic_size_t waiting; /* for so many edges, and for the end of linking */
+    atomic_size_t waiting;            /* for so many edges, and for the end of linking */
     _Atomic(tombac_operation *) stop; /* the failure that keeps it from running */
 
     /* While it is being submitted. */
     tombac_operation *parent; /* the stack of operations whose children are submitted */
     size_t child_at;
 
-    atomic_int state;     /* rt_operation_state; ENDED is stored under the mutex */
-    atomic_bool observed; /* somebody was told of the failure */
+    atomic_int state;               /* rt_operation_state; ENDED is stored under the mutex */
+    atomic_bool observed;           /* somebody was told of the failure */
     double submitted, begun, ended; /* monotonic seconds */
     double ran;                     /* seconds in `run` */
     pthread_mutex_t mutex;
@@ -74,10 +80,11 @@ struct tombac_operation {
     tombac_operation *cause; /* of TOMBAC_ERROR_DEPENDENCY */
 };
 
-/* Initialises the common part of a zeroed operation, which has one reference then. Takes `children` (a heap array whose members
- * it retains) only on success. */
-tombac_status rt_operation_init(tombac_operation *operation, const rt_operation_type *type, tombac_device *device,
-    const char *name, tombac_operation *const *children, size_t child_count, tombac_error **error);
+/* Initialises the common part of a zeroed operation, which has one reference then. Takes `children` (a heap
+ * array whose members it retains) only on success. */
+tombac_status rt_operation_init(tombac_operation *operation, const rt_operation_type *type,
+    tombac_device *device, const char *name, tombac_operation *const *children, size_t child_count,
+    tombac_error **error);
 /* An edge while `to` is held back by `waiting`: it is being linked, or it runs. */
 void rt_operation_link(tombac_operation *from, rt_edge *edge, tombac_operation *to, bool carries);
 /* The operation must not run because of `cause`. The first call counts. */

@@ -1,5 +1,6 @@
-/* The device's queue; see queue.h. The last reference to a device may go on a worker itself, when an operation that the user
- * no longer holds ends: a thread cannot join itself, so it is detached then and frees the queue at its end. */
+/* The device's queue; see queue.h. The last reference to a device may go on a worker itself, when an
+ * operation that the user no longer holds ends: a thread cannot join itself, so it is detached then and frees
+ * the queue at its end. */
 #include "runtime/queue.h"
 
 #include <pthread.h>

@@ -1,8 +1,9 @@
-/* A device's queue: items that are ready to run, and the threads that run them. Items start in the order in which they came;
- * as many run at the same time as there are workers. Workers start when they are needed and stay.
+/* A device's queue: items that are ready to run, and the threads that run them. Items start in the order in
+ * which they came; as many run at the same time as there are workers. Workers start when they are needed and
+ * stay.
  *
- * A worker that finds nothing to do looks again for some microseconds before it sleeps, and who brings an item meanwhile need
- * not wake it: the cost of short launches is mostly that of waking threads. */
+ * A worker that finds nothing to do looks again for some microseconds before it sleeps, and who brings an
+ * item meanwhile need not wake it: the cost of short launches is mostly that of waking threads. */
 #ifndef RT_QUEUE_H
 #define RT_QUEUE_H
 
@@ -18,10 +19,11 @@ typedef struct rt_queue_item {
 
 /* At most `workers` threads, 0: as the processor suggests. */
 tombac_status rt_queue_create(size_t workers, rt_queue **queue, tombac_error **error);
-/* Makes sure that there is a worker at all; the only step of a submission that can fail for lack of threads. */
+/* Makes sure that there is a worker at all; the only step of a submission that can fail for lack of threads.
+ */
 tombac_status rt_queue_start(rt_queue *queue, tombac_error **error);
-/* After rt_queue_start. With `here`, a worker of the queue that calls this runs the item next, itself: for the successor of
- * what it just ran. */
+/* After rt_queue_start. With `here`, a worker of the queue that calls this runs the item next, itself: for
+ * the successor of what it just ran. */
 void rt_queue_push(rt_queue *queue, rt_queue_item *item, bool here);
 /* No items may be left but the one that calls this, if it is called from within an item. */
 void rt_queue_destroy(rt_queue *queue);

@@ -1,8 +1,9 @@
 /* Sequences: launches that are recorded one by one and submitted as one operation.
  *
- * While a sequence is recorded, and until its operation is submitted or dropped, it reserves the memory that it touches: other
- * recordings and host views that would conflict are refused. The launches become operations of their own at once; submission
- * registers all of them together (operation.c), so buffer hazards order them, and independent ones run concurrently. */
+ * While a sequence is recorded, and until its operation is submitted or dropped, it reserves the memory that
+ * it touches: other recordings and host views that would conflict are refused. The launches become operations
+ * of their own at once; submission registers all of them together (operation.c), so buffer hazards order
+ * them, and independent ones run concurrently. */
 #include "runtime/hazard.h"
 #include "runtime/operation.h"
 
@@ -23,7 +24,7 @@ typedef struct recording {
 struct tombac_sequence {
     tombac_device *device;
     recording *recording;
-    size_t capacity; /* of the children */
+    size_t capacity;      /* of the children */
     tombac_status failed; /* the first failure discarded the recording */
     tombac_error *error;
 };
@@ -146,7 +147,8 @@ static tombac_status append(tombac_sequence *sequence, tombac_operation *launch,
 {
     tombac_operation *whole = &sequence->recording->operation;
     if (launch->device != sequence->device)
-        return tb_fail(error, TOMBAC_ERROR_BINDING, "kernel '%s' is for another device than its sequence", launch->kernel);
+        return tb_fail(error, TOMBAC_ERROR_BINDING, "kernel '%s' is for another device than its sequence",
+            launch->kernel);
     if (whole->child_count == sequence->capacity) {
         size_t capacity = sequence->capacity ? 2 * sequence->capacity : 16;
         tombac_operation **grown = realloc(whole->children, capacity * sizeof(tombac_operation *));
@@ -171,7 +173,8 @@ static tombac_status check_recording(const tombac_sequence *sequence, const char
     return sequence->failed;
 }
 
-tombac_status tombac_sequence_add(tombac_sequence *sequence, const tombac_launch *launch, tombac_error **error)
+tombac_status tombac_sequence_add(
+    tombac_sequence *sequence, const tombac_launch *launch, tombac_error **error)
 {
     tombac_status status = check_recording(sequence, __func__, error);
     if (status != TOMBAC_OK) return status;
@@ -188,7 +191,8 @@ tombac_status tombac_sequence_add(tombac_sequence *sequence, const tombac_launch
     return status;
 }
 
-tombac_status tombac_sequence_end(tombac_sequence *sequence, tombac_operation **operation, tombac_error **error)
+tombac_status tombac_sequence_end(
+    tombac_sequence *sequence, tombac_operation **operation, tombac_error **error)
 {
     if (!operation) return rt_missing(__func__, "operation", error);
     tombac_status status = check_recording(sequence, __func__, error);

@@ -1,7 +1,7 @@
 /* Traces; see trace.h and the "Trace Event Format" of the Chromium project (JSON array form).
  *
- * Events are collected in memory and appended to the file in pieces; the file is a whole JSON text after each of them. Several
- * devices and programs may write to one file: a piece is written under a lock on it. */
+ * Events are collected in memory and appended to the file in pieces; the file is a whole JSON text after each
+ * of them. Several devices and programs may write to one file: a piece is written under a lock on it. */
 #include "runtime/trace.h"
 
 #include "runtime/operation.h"
@@ -62,7 +62,8 @@ static off_t find_end(int file)
     if (fstat(file, &facts)) return -1;
     if (facts.st_size == 0) return 0;
     off_t end = facts.st_size - (off_t)END_SIZE;
-    if (end < 1 || pread(file, mark, END_SIZE, end) != (ssize_t)END_SIZE || memcmp(mark, end_mark, END_SIZE) != 0)
+    if (end < 1 || pread(file, mark, END_SIZE, end) != (ssize_t)END_SIZE ||
+        memcmp(mark, end_mark, END_SIZE) != 0)
         return -1;
     return end;
 }
@@ -81,15 +82,18 @@ static void flush(rt_trace *trace)
     tb_text_free(events);
 }
 
-static void note(rt_trace *trace, const char *name, const char *category, double begin, double end, const char *more)
+static void note(
+    rt_trace *trace, const char *name, const char *category, double begin, double end, const char *more)
 {
     pthread_mutex_lock(&trace->mutex);
     tb_text *t = &trace->events;
     tb_text_puts(t, ",\n{\"name\":\"");
     print_string(t, name);
     tb_text_printf(t,
-        "\",\"cat\":\"%s\",\"ph\":\"X\",\"ts\":%.3f,\"dur\":%.3f,\"pid\":%ld,\"tid\":%ld,\"args\":{\"device\":\"%s\"%s}}",
-        category, begin * 1e6, (end - begin) * 1e6, trace->process, (long)syscall(SYS_gettid), trace->device, more);
+        "\",\"cat\":\"%s\",\"ph\":\"X\",\"ts\":%.3f,\"dur\":%.3f,\"pid\":%ld,\"tid\":%ld,\"args\":{"
+        "\"device\":\"%s\"%s}}",
+        category, begin * 1e6, (end - begin) * 1e6, trace->process, (long)syscall(SYS_gettid), trace->device,
+        more);
     if (t->size > PIECE) flush(trace);
     pthread_mutex_unlock(&trace->mutex);
 }
@@ -120,8 +124,8 @@ void rt_trace_operation(rt_trace *trace, const tombac_operation *operation)
 {
     tb_text more = {0};
     double begun = operation->begun ? operation->begun : operation->ended;
-    tb_text_printf(&more, ",\"queue_us\":%.3f,\"run_us\":%.3f,\"status\":\"%s\"", (begun - operation->submitted) * 1e6,
-        operation->ran * 1e6, tombac_status_name(operation->status));
+    tb_text_printf(&more, ",\"queue_us\":%.3f,\"run_us\":%.3f,\"status\":\"%s\"",
+        (begun - operation->submitted) * 1e6, operation->ran * 1e6, tombac_status_name(operation->status));
     if (operation->kernel) {
         tb_text_puts(&more, ",\"kernel\":\"");
         print_string(&more, operation->kernel);
@@ -129,8 +133,8 @@ void rt_trace_operation(rt_trace *trace, const tombac_operation *operation)
     }
     const char *name = tombac_operation_name(operation);
     if (!more.bad)
-        note(trace, *name ? name : "(composed)", operation->kernel ? "launch" : "host", begun, operation->ended,
-            more.data);
+        note(trace, *name ? name : "(composed)", operation->kernel ? "launch" : "host", begun,
+            operation->ended, more.data);
     tb_text_free(&more);
 }
 
