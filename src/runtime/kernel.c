@@ -2,6 +2,7 @@
  * driver. */
 #include "artifact/artifact.h"
 #include "runtime/constant.h"
+#include "runtime/contract.h"
 #include "runtime/operation.h"
 #include "runtime/target.h"
 #include "runtime/trace.h"
@@ -47,6 +48,7 @@ static tombac_status load(const job *j, const tb_text *bytes, tombac_kernel *ker
     status = rt_manifest_parse("manifest", manifest->data, manifest->size, &kernel->manifest, error);
     if (status != TOMBAC_OK) return status;
     status = check_manifest(j, &kernel->manifest, error);
+    if (status == TOMBAC_OK) status = rt_contract_check(&kernel->manifest, error);
     kernel->reflection = strndup(manifest->data, manifest->size);
     if (status == TOMBAC_OK && !kernel->reflection) status = tb_fail_memory(error);
     if (status == TOMBAC_OK)

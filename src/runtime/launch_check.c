@@ -2,6 +2,7 @@
  * message names the kernel, the argument and both numbers. */
 #include "runtime/launch.h"
 
+#include "runtime/contract.h"
 #include "runtime/launch_element.h"
 
 ptrdiff_t rt_launch_find(const tombac_launch *launch, bool threadgroup, uint32_t index)
@@ -166,6 +167,12 @@ static tombac_status fill_dispatch(
     return TOMBAC_OK;
 }
 
+/* A copy of the caller's bytes, so that the value is known now. */
+static bool is_bytes(const void *context, size_t argument)
+{
+    return ((const tombac_launch *)context)->slots[argument].bytes != NULL;
+}
+
 tombac_status rt_launch_check(
     const tombac_launch *launch, rt_binding *bindings, rt_run *run, bool *empty, tombac_error **error)
 {
@@ -175,6 +182,8 @@ tombac_status rt_launch_check(
         status = tb_fail(error, TOMBAC_ERROR_GEOMETRY, "kernel '%s': the launch has no grid", kernel);
     if (status == TOMBAC_OK) status = check_threadgroup_size(launch, error);
     if (status == TOMBAC_OK) status = fill_dispatch(launch, &run->dispatch, empty, error);
+    run->bindings = bindings;
+    if (status == TOMBAC_OK) status = rt_contract_verify(&launch->kernel->manifest, run, is_bytes, launch, error);
     if (status != TOMBAC_OK) tb_error_set_kernel(error, kernel);
     return status;
 }

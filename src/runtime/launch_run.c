@@ -92,7 +92,6 @@ tombac_status tombac_launch_operation(
     made->kernel = tombac_kernel_retain(launch->kernel);
     made->operation.kernel = launch->kernel->manifest.kernel;
     made->operation.compile_seconds = launch->kernel->compile_seconds;
-    made->run.bindings = made->bindings;
     made->run.time_limit = launch->time_limit >= 0 ? launch->time_limit : device->time_limit;
     made->run.log = (rt_log){write_log, made};
     take(made, launch);

@@ -64,6 +64,9 @@ static void release_parts(tombac_operation *operation)
 
 static void destroy(tombac_operation *operation)
 {
+    /* The end lets go of its reference with the lock held. */
+    pthread_mutex_lock(&operation->mutex);
+    pthread_mutex_unlock(&operation->mutex);
     if (state_of(operation) != RT_OPERATION_ENDED) release_parts(operation);
     while (operation->callbacks) {
         rt_callback *next = operation->callbacks->next;
