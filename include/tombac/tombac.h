@@ -129,6 +129,13 @@ TOMBAC_API tombac_status tombac_library_create_from_file(tombac_device *device, 
     const tombac_compile_options *options, tombac_library **library, tombac_error **error);
 TOMBAC_API tombac_status tombac_library_create_from_source(tombac_device *device, const char *name, const char *source,
     size_t size, const tombac_compile_options *options, tombac_library **library, tombac_error **error);
+/* Opens what `tombac build` made, a .tombac file or its bytes (copied); needs no compiler. Damaged, foreign and newer files are
+ * TOMBAC_ERROR_ARTIFACT, each named. Its kernels exist for the devices, processors and function constants that they were built
+ * for; `name` stands for the bytes in messages (NULL: "artifact"). */
+TOMBAC_API tombac_status tombac_library_open_artifact(
+    tombac_device *device, const char *path, tombac_library **library, tombac_error **error);
+TOMBAC_API tombac_status tombac_library_open_artifact_memory(tombac_device *device, const char *name, const void *bytes,
+    size_t size, tombac_library **library, tombac_error **error);
 TOMBAC_API tombac_library *tombac_library_retain(tombac_library *library);
 TOMBAC_API void tombac_library_release(tombac_library *library);
 /* The kernels' names as the host sees them (host_name), in source order. */

@@ -15,6 +15,7 @@ typedef atomic_size_t rt_references;
 typedef struct rt_storage rt_storage; /* hazard.h */
 typedef struct rt_access rt_access;
 typedef struct rt_trace rt_trace; /* trace.h */
+typedef struct rt_bundle rt_bundle; /* bundle.h */
 
 static inline void rt_retain(rt_references *references)
 {
@@ -54,6 +55,7 @@ struct tombac_library {
     tombac_device *device;
     rt_source source;
     rt_listing listing;
+    rt_bundle *bundle; /* compiled already; NULL: from source */
 };
 
 struct tombac_kernel {
