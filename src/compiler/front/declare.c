@@ -28,7 +28,13 @@ static void read_function_attribute(
 {
     if (!a->known || a->kind != ATTRIBUTE_FUNCTION) return;
     int64_t value;
-    if (!strcmp(a->known, "host_name")) {
+    if (!strcmp(a->known, FRONT_REQUIRES)) {
+        char *text = front_join_strings(&unit->list, a->argument, a->argument_end);
+        tb_text_puts(&kernel->requirements, text ? text : "");
+        tb_text_putc(&kernel->requirements, '\n');
+        if (!text) kernel->requirements.bad = true;
+        free(text);
+    } else if (!strcmp(a->known, "host_name")) {
         site->host_name = a->argument;
         site->host_name_end = a->argument_end;
     } else if (!strcmp(a->known, "max_total_threads_per_threadgroup")) {
@@ -139,6 +145,7 @@ static void free_kernel(front_kernel *kernel)
     free_parameters(kernel);
     free(kernel->name);
     free(kernel->function);
+    tb_text_free(&kernel->requirements);
 }
 
 static bool copy_parameters(front_kernel *to, const front_kernel *from)
@@ -174,7 +181,7 @@ static bool add_kernel(finder *f, kernel_site *site, front_kernel *kernel)
     kernel->file = front_line_of(unit, t[site->name].line, &kernel->line);
     front_kernel *grown = grow(unit->kernels, &f->kernel_room, unit->kernel_count, sizeof *grown);
     if (grown) unit->kernels = grown;
-    if (!grown || !kernel->name || !kernel->function) {
+    if (!grown || !kernel->name || !kernel->function || kernel->requirements.bad) {
         free_kernel(kernel);
         return false;
     }
@@ -208,33 +215,40 @@ static kernel_site new_site(const token_list *list, uint32_t head, site_kind kin
     return site;
 }
 
-/* A kernel or another stage's function whose declaration begins at `head`; *at becomes its last token. */
-static bool read_function(finder *f, uint32_t head, site_kind kind, uint32_t *at)
+/* Reads the rest of a declaration whose head ended at `end`; what the kernel does not take over stays in `kernel`. */
+static bool finish_function(finder *f, kernel_site *site, front_kernel *kernel, uint32_t end, uint32_t *at)
 {
     front_unit *unit = f->unit;
     const token *t = unit->list.tokens;
-    kernel_site site = new_site(&unit->list, head, kind);
-    front_kernel kernel = {0};
-    uint32_t end = read_head(unit, &site, &kernel);
-    if (site.open == NO_TOKEN) return true; /* not a function: clang will say what is wrong */
+    if (site->open == NO_TOKEN) return true; /* not a function: clang will say what is wrong */
     if (t[end].code == '{') {
-        site.body = end;
+        site->body = end;
         end = t[end].match;
     } else if (t[end].code != ';') {
         return true;
     }
-    site.last = end;
-    *at = site.body == NO_TOKEN ? end : site.body;
-    if (kind == SITE_KERNEL && site.body != NO_TOKEN) {
-        if (!front_read_parameters(unit, &site, &kernel)) {
-            free_kernel(&kernel);
-            return false;
-        }
-        if (!site.problem && !returns_void(&unit->list, &site))
-            note_problem(&site, site.name, "kernel '%.*s' must return void");
-        if (!add_kernel(f, &site, &kernel)) return false;
+    site->last = end;
+    *at = site->body == NO_TOKEN ? end : site->body;
+    if (site->kind == SITE_KERNEL && site->body != NO_TOKEN) {
+        if (!front_read_parameters(unit, site, kernel)) return false;
+        if (!site->problem && !returns_void(&unit->list, site))
+            note_problem(site, site->name, "kernel '%.*s' must return void");
+        bool added = add_kernel(f, site, kernel);
+        *kernel = (front_kernel){0};
+        if (!added) return false;
     }
-    return add_site(f, &site);
+    return add_site(f, site);
+}
+
+/* A kernel or another stage's function whose declaration begins at `head`; *at becomes its last token. */
+static bool read_function(finder *f, uint32_t head, site_kind kind, uint32_t *at)
+{
+    kernel_site site = new_site(&f->unit->list, head, kind);
+    front_kernel kernel = {0};
+    uint32_t end = read_head(f->unit, &site, &kernel);
+    bool fine = finish_function(f, &site, &kernel, end, at);
+    free_kernel(&kernel);
+    return fine;
 }
 
 /* template [[host_name("x")]] kernel void f<float>(...);  i is the `template`. */
@@ -261,9 +275,12 @@ static bool read_instantiation(finder *f, uint32_t i, uint32_t *at)
     site.last = *at = end;
     front_kernel kernel = {0};
     read_head(unit, &site, &kernel);
-    if (site.name == NO_TOKEN) return true;
-    if (site.host_name != NO_TOKEN && !add_kernel(f, &site, &kernel)) return false;
-    return add_site(f, &site);
+    if (site.name != NO_TOKEN && site.host_name != NO_TOKEN) {
+        if (!add_kernel(f, &site, &kernel)) return false;
+    } else {
+        free_kernel(&kernel);
+    }
+    return site.name == NO_TOKEN || add_site(f, &site);
 }
 
 /* Does a declaration specifier stand at i, not some variable of that name? */
@@ -432,6 +449,10 @@ static bool resolve_instantiations(finder *f)
         if (!kernel->max_total_threads) kernel->max_total_threads = from->max_total_threads;
         if (!kernel->required_threads[0])
             memcpy(kernel->required_threads, from->required_threads, sizeof kernel->required_threads);
+        if (!kernel->requirements.size) {
+            tb_text_append(&kernel->requirements, from->requirements.data, from->requirements.size);
+            if (kernel->requirements.bad) return false;
+        }
         site->open = definition->open;
         site->problem = definition->problem;
         site->problem_status = definition->problem_status;

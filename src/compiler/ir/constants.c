@@ -358,20 +358,40 @@ tombac_status ir_constants_condition(
 
 /* ---- What is left without a value ---- */
 
+static bool lacks_value(LLVMValueRef global) { return !LLVMGetInitializer(global) && LLVMGetFirstUse(global); }
+
+/* Names every function constant that is read without a value at once, so that one failed compile tells all to set. */
+static tombac_status missing_values(const ir_kernel *kernel, tombac_error **error)
+{
+    tb_text names = {0};
+    size_t count = 0;
+    for (LLVMValueRef g = LLVMGetFirstGlobal(kernel->module); g; g = LLVMGetNextGlobal(g)) {
+        if (!lacks_value(g) || !ir_name_starts(g, NAMED_PREFIX)) continue;
+        size_t length;
+        tb_text_printf(&names, "%s'%s'", count++ ? ", " : "", LLVMGetValueName2(g, &length) + strlen(NAMED_PREFIX));
+    }
+    tombac_status status = TOMBAC_OK;
+    if (count) {
+        status = tb_fail(error, TOMBAC_ERROR_NOT_FOUND,
+            count == 1 ? "the kernel reads function constant %s, which has no value"
+                       : "the kernel reads function constants %s, which have no value",
+            tb_text_string(&names));
+    }
+    tb_text_free(&names);
+    return status;
+}
+
 tombac_status ir_constants_verify(ir_kernel *kernel, tombac_error **error)
 {
+    tombac_status status = missing_values(kernel, error);
+    if (status != TOMBAC_OK) return status;
     for (LLVMValueRef g = LLVMGetFirstGlobal(kernel->module); g; g = LLVMGetNextGlobal(g)) {
-        if (LLVMGetInitializer(g) || !LLVMGetFirstUse(g)) continue;
-        size_t length;
-        const char *name = LLVMGetValueName2(g, &length);
-        if (ir_name_starts(g, NAMED_PREFIX)) {
-            return tb_fail(error, TOMBAC_ERROR_NOT_FOUND,
-                "the kernel reads function constant '%s', which has no value", name + strlen(NAMED_PREFIX));
-        }
+        if (!lacks_value(g)) continue;
         char source_name[IR_NAME_SIZE];
         ir_source_name(g, source_name);
         return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,
-            "the kernel reads '%s', whose value is not known at compile time", source_name);
+            "the kernel reads '%s', whose value is not known at compile time; "
+            "does it depend on a function constant without a value?", source_name);
     }
     return TOMBAC_OK;
 }

@@ -317,6 +317,10 @@ static tombac_status inline_and_clean(ir_kernel *kernel, const char *math_librar
     if (status == TOMBAC_OK) ir_define_results(kernel->module, kernel->function);
     if (status == TOMBAC_OK) status = ir_loops_merge_latches(kernel->function, error);
     if (status == TOMBAC_OK) status = ir_run_passes(kernel, "function(sroa,dce)", error);
+    bool generic = false;
+    if (status == TOMBAC_OK) status = ir_generic_resolve(kernel, &generic, error);
+    if (status == TOMBAC_OK && generic)
+        status = ir_run_passes(kernel, "function(sccp,instsimplify,sccp,dce)", error);
     return status;
 }
 
