@@ -24,6 +24,7 @@ static const struct {
     {"ir", cc_emit_ir},
     {"reflection", cc_emit_reflection},
     {"asm", cc_emit_assembly},
+    {"simd", cc_emit_simd},
 };
 
 static const char usage[] =

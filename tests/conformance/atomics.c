@@ -1,12 +1,13 @@
-/* Atomic operations. Where the order of threads is open, what is checked does not depend on it: final values of commuting
- * operations, and that the returned values form the chain that some order would give. */
+/* Atomic operations. Where the order of threads is open, what is checked does not depend on it: final values
+ * of commuting operations, and that the returned values form the chain that some order would give. */
 #include "conformance.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 typedef enum operation { ADD, SUB, MIN, MAX, AND, OR, XOR, EXCHANGE, OPERATIONS } operation;
-static const char *const operation_names[OPERATIONS] = {"add", "sub", "min", "max", "and", "or", "xor", "exchange"};
+static const char *const operation_names[OPERATIONS] = {
+    "add", "sub", "min", "max", "and", "or", "xor", "exchange"};
 
 static cf_call call_of(const char *kernel, uint32_t grid, uint32_t group)
 {
@@ -17,22 +18,23 @@ static uint32_t apply(operation o, bool is_signed, uint32_t a, uint32_t b)
 {
     bool less = is_signed ? (int32_t)b < (int32_t)a : b < a;
     switch (o) {
-        case ADD: return a + b;
-        case SUB: return a - b;
-        case MIN: return less ? b : a;
-        case MAX: return less ? a : b;
-        case AND: return a & b;
-        case OR: return a | b;
-        case XOR: return a ^ b;
-        default: return b;
+    case ADD: return a + b;
+    case SUB: return a - b;
+    case MIN: return less ? b : a;
+    case MAX: return less ? a : b;
+    case AND: return a & b;
+    case OR: return a | b;
+    case XOR: return a ^ b;
+    default: return b;
     }
 }
 
-/* Is there an order of the threads of cell `c` in which the operation returns old[] and ends with `final`? Every thread is
- * an edge from its old value to the new one: taking edges greedily from the start must use all of them (for these
- * operations with distinct values, or where edges that loop in place are interchangeable). */
-static bool is_chain(operation o, bool is_signed, const uint32_t *in, const uint32_t *old, uint32_t n, uint32_t cells, uint32_t c,
-    uint32_t start, uint32_t final)
+/* Is there an order of the threads of cell `c` in which the operation returns old[] and ends with `final`?
+ * Every thread is an edge from its old value to the new one: taking edges greedily from the start must use
+ * all of them (for these operations with distinct values, or where edges that loop in place are
+ * interchangeable). */
+static bool is_chain(operation o, bool is_signed, const uint32_t *in, const uint32_t *old, uint32_t n,
+    uint32_t cells, uint32_t c, uint32_t start, uint32_t final)
 {
     uint8_t used[512] = {0};
     uint32_t now = start, left = 0;
@@ -69,14 +71,17 @@ static void run_fetch(cf_test *t, const int *p)
     for (uint32_t c = 0; c < cells; c++) expected[c] = cell[c] = start[c] = 0x89abcdef * (c + 1);
     for (uint32_t i = 0; i < n; i++) expected[i % cells] = apply(o, is_signed, expected[i % cells], in[i]);
     char kernel[64];
-    snprintf(kernel, sizeof kernel, "%s_%s_%s", local ? "threadgroup" : "device", operation_names[o], is_signed ? "int" : "uint");
+    snprintf(kernel, sizeof kernel, "%s_%s_%s", local ? "threadgroup" : "device", operation_names[o],
+        is_signed ? "int" : "uint");
     cf_call call = call_of(kernel, n, local ? n : 64);
     cf_buffer(&call, 0, cell, cells * 4);
     cf_buffer(&call, 1, old, n * 4);
     cf_buffer(&call, 2, in, n * 4);
     cf_bytes(&call, 3, &cells, 4);
     if (!cf_run(t, &call)) return;
-    if (o != EXCHANGE && !cf_equal(t, is_signed ? TOMBAC_TYPE_I32 : TOMBAC_TYPE_U32, expected, cell, cells, "final value")) return;
+    if (o != EXCHANGE &&
+        !cf_equal(t, is_signed ? TOMBAC_TYPE_I32 : TOMBAC_TYPE_U32, expected, cell, cells, "final value"))
+        return;
     for (uint32_t c = 0; c < cells; c++)
         if (!is_chain(o, is_signed, in, old, n, cells, c, start[c], cell[c]))
             cf_fail(t, "%s: the values returned for cell %u belong to no order of its threads", kernel, c);
@@ -186,7 +191,8 @@ static void run_histogram(cf_test *t, const int *p)
 /* p: threadgroups, threads per threadgroup */
 static void run_last_arriver(cf_test *t, const int *p)
 {
-    uint32_t groups = (uint32_t)p[0], width = (uint32_t)p[1], n = groups * width, arrived = 0, result = 0, expected = 0;
+    uint32_t groups = (uint32_t)p[0], width = (uint32_t)p[1], n = groups * width, arrived = 0, result = 0,
+             expected = 0;
     uint32_t *in = cf_alloc(t, n * 4), *parts = cf_alloc(t, groups * 4);
     for (uint32_t i = 0; i < n; i++) expected += in[i] = i * 2246822519u;
     cf_call call = call_of("last_arriver", n, width);
@@ -253,7 +259,8 @@ static void run_ordered(cf_test *t, const int *p)
 
 static void run_tree_sums(cf_test *t, const int *p)
 {
-    uint32_t leaves = (uint32_t)p[0], *arrived = cf_alloc(t, leaves * 4), *node = cf_alloc(t, leaves * 8), *expected = cf_alloc(t, leaves * 8);
+    uint32_t leaves = (uint32_t)p[0], *arrived = cf_alloc(t, leaves * 4), *node = cf_alloc(t, leaves * 8),
+             *expected = cf_alloc(t, leaves * 8);
     for (uint32_t i = 0; i < leaves; i++) expected[leaves - 1 + i] = node[leaves - 1 + i] = i * 2654435761u;
     for (uint32_t n = leaves - 1; n-- > 0;) expected[n] = expected[2 * n + 1] + expected[2 * n + 2];
     cf_call call = call_of("tree_sums", leaves, 64);
@@ -271,8 +278,9 @@ void cf_family_atomics(cf_suite *suite)
         for (int is_signed = 0; is_signed < 2; is_signed++)
             for (int local = 0; local < 2; local++)
                 for (int s = 0; s < 3; s++)
-                    cf_add(suite, run_fetch, CF_P(o, is_signed, local, shapes[s][0], shapes[s][1]), "atomics.%s.%s.%s.%d-threads-%d-cells",
-                        local ? "threadgroup" : "device", operation_names[o], is_signed ? "int" : "uint", shapes[s][1], shapes[s][0]);
+                    cf_add(suite, run_fetch, CF_P(o, is_signed, local, shapes[s][0], shapes[s][1]),
+                        "atomics.%s.%s.%s.%d-threads-%d-cells", local ? "threadgroup" : "device",
+                        operation_names[o], is_signed ? "int" : "uint", shapes[s][1], shapes[s][0]);
     cf_add(suite, run_float, CF_P(ADD), "atomics.device.add.float");
     cf_add(suite, run_float, CF_P(SUB), "atomics.device.sub.float");
     cf_add(suite, run_float, CF_P(EXCHANGE), "atomics.device.exchange.float");

@@ -54,6 +54,7 @@ static void push_warnings(arguments *a, bool wanted)
         "-Wno-inline-namespace-reopened-noninline"};
     if (!wanted) push(a, "-Wno-everything");
     for (size_t i = 0; wanted && i < sizeof on / sizeof *on; i++) push(a, on[i]);
+    push(a, "-Werror=vla-cxx-extension");
 }
 
 typedef struct attempt {
@@ -352,7 +353,9 @@ tombac_status front_compile(front_unit *unit, const front_kernel *kernel, bool s
     attempt a = {.r = &r, .syntax_only = syntax_only, .use_pch = unit->paths.pch != NULL};
     a.offsets = malloc(((size_t)unit->list.count + 1) * sizeof *a.offsets);
     if (status == TOMBAC_OK && !a.offsets) status = tb_fail_memory(error);
+    if (status == TOMBAC_OK) status = front_check_words(&r, error);
     if (status == TOMBAC_OK) status = compile(&a, result, error);
+    if (status == TOMBAC_OK) status = front_check_variables(&r, error);
     if (status == TOMBAC_OK) status = refuse_guards(unit, kernel, result, error);
     if (status != TOMBAC_OK) {
         if (kernel) tb_error_set_kernel(error, kernel->name);

@@ -56,6 +56,7 @@ typedef struct front_kernel {
     size_t parameter_count;
     uint32_t max_total_threads;       /* [[max_total_threads_per_threadgroup(n)]], 0: not given */
     uint32_t required_threads[3];     /* [[required_threads_per_threadgroup(x,y,z)]], 0: not given */
+    tb_text requirements; /* the strings of [[tombac::requires("...")]], a line each; Apple's compiler ignores them */
 } front_kernel;
 
 typedef struct front_constant {

@@ -39,6 +39,9 @@ tombac_status front_rewrite_start(
     rewriter *r, front_unit *unit, const front_kernel *selected, tombac_error **error);
 void front_rewrite_free(rewriter *r);
 
+/* language.c: refuses what Metal leaves out of C++: words of it, and, where clang is content, variables. */
+tombac_status front_check_words(const rewriter *r, tombac_error **error);
+tombac_status front_check_variables(const rewriter *r, tombac_error **error);
 /* rewrite_kernel.c: R2, R3, R3b, R4, and what the selection leaves out. */
 void front_select(rewriter *r);
 tombac_status front_rewrite_kernels(rewriter *r);

@@ -181,8 +181,8 @@ static tombac_status check_functions(ir_kernel *kernel, tombac_error **error)
 {
     for (LLVMValueRef f = LLVMGetFirstFunction(kernel->module); f; f = LLVMGetNextFunction(f)) {
         if (f == kernel->function || LLVMGetIntrinsicID(f)) continue;
-        size_t length;
-        const char *name = LLVMGetValueName2(f, &length);
+        char name[IR_NAME_SIZE];
+        ir_source_name(f, name);
         if (!LLVMIsDeclaration(f)) {
             return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,
                 "function '%s' is recursive or called through a pointer, which is not supported", name);
@@ -205,6 +205,21 @@ static void read_limit(LLVMValueRef instruction, void *context)
     LLVMValueRef value = LLVMGetOperand(instruction, 0);
     if (LLVMIsAConstantInt(value)) kernel->max_total_threads = (uint32_t)LLVMConstIntGetZExtValue(value);
     LLVMInstructionEraseFromParent(instruction);
+}
+
+/* Metal has no variable that outlives a launch: program-scope ones are constant or hold the launch's function
+ * constants, function-scope ones are in threadgroup memory. What C++ adds would be shared by all threads and keep its
+ * value. To be called before globalopt, which makes local variables of them. */
+static tombac_status check_variables(ir_kernel *kernel, tombac_error **error)
+{
+    for (LLVMValueRef g = LLVMGetFirstGlobal(kernel->module); g; g = LLVMGetNextGlobal(g)) {
+        bool variable = LLVMGetInitializer(g) && !LLVMIsGlobalConstant(g) && LLVMGetFirstUse(g);
+        if (!variable || is_threadgroup(g)) continue;
+        return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,
+            "the kernel uses a static or program-scope variable that is not constant; Metal has none outside "
+            "threadgroup memory");
+    }
+    return TOMBAC_OK;
 }
 
 static void note_operation(LLVMValueRef instruction, void *context)
@@ -259,6 +274,7 @@ static tombac_status specialise(ir_kernel *kernel, const ir_request *request, to
     if (status == TOMBAC_OK) status = ir_constants_set(kernel, request, annotations, count, error);
     free(annotations);
     if (status == TOMBAC_OK) status = ir_constants_evaluate(kernel, error);
+    if (status == TOMBAC_OK) status = check_variables(kernel, error);
     if (status == TOMBAC_OK) status = decide_arguments(kernel, error);
     if (status == TOMBAC_OK) {
         internalise_globals(kernel->module, false);

@@ -6,7 +6,7 @@
 //: 23:11: error: no viable conversion from 'float4x4' to 'half2'
 //: 24:17: error: no viable conversion from 'packed_float3' to 'int *'
 //: 25:9: error: cannot assign to variable 'p' with const-qualified type 'constant float4 &'
-//: 26:30: error: incompatible operand types of '?:'
+//: 26:24: error: incompatible operand types of '?:'
 //: 27:7: error: no member named 'xy'
 //! swz
 //! __
