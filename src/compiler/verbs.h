@@ -23,6 +23,7 @@ typedef struct cc_request {
     const char *kernel, *engine, *target, *what, *output_path; /* NULL where not given */
     const cc_constant *constants;
     size_t constant_count;
+    bool fix; /* check: write what the warnings propose into the files */
 } cc_request;
 
 typedef tombac_status cc_verb(

@@ -1,9 +1,12 @@
 /* Kernels: an artifact, from the cache or from `tombac-cc compile`, checked and loaded by the device's
  * driver. */
 #include "artifact/artifact.h"
+#include "runtime/bundle.h"
 #include "runtime/constant.h"
-#include "runtime/object.h"
+#include "runtime/contract.h"
+#include "runtime/operation.h"
 #include "runtime/target.h"
+#include "runtime/trace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,10 +36,11 @@ static tombac_status check_manifest(const job *j, const rt_manifest *manifest, t
 }
 
 /* Fills `kernel` from an artifact; on failure it is unchanged. */
-static tombac_status load(const job *j, const tb_text *bytes, tombac_kernel *kernel, tombac_error **error)
+static tombac_status load(
+    const job *j, const void *bytes, size_t size, tombac_kernel *kernel, tombac_error **error)
 {
     tb_artifact artifact;
-    tombac_status status = tb_artifact_parse("compiled kernel", bytes->data, bytes->size, &artifact, error);
+    tombac_status status = tb_artifact_parse("compiled kernel", bytes, size, &artifact, error);
     if (status != TOMBAC_OK) return status;
     const tb_section *manifest = tb_artifact_find(&artifact, TB_SECTION_MANIFEST);
     const tb_section *object = tb_artifact_find(&artifact, TB_SECTION_OBJECT);
@@ -46,6 +50,7 @@ static tombac_status load(const job *j, const tb_text *bytes, tombac_kernel *ker
     status = rt_manifest_parse("manifest", manifest->data, manifest->size, &kernel->manifest, error);
     if (status != TOMBAC_OK) return status;
     status = check_manifest(j, &kernel->manifest, error);
+    if (status == TOMBAC_OK) status = rt_contract_check(&kernel->manifest, error);
     kernel->reflection = strndup(manifest->data, manifest->size);
     if (status == TOMBAC_OK && !kernel->reflection) status = tb_fail_memory(error);
     if (status == TOMBAC_OK)
@@ -65,7 +70,7 @@ static bool from_cache(const job *j, tombac_kernel *kernel, tombac_status *statu
     if (!rt_cache_get(j->cache, &j->key, j->compiler.identity, &response)) return false;
     bool settled;
     if (response.exit_status == 0) {
-        settled = load(j, &response.output, kernel, NULL) == TOMBAC_OK;
+        settled = load(j, response.output.data, response.output.size, kernel, NULL) == TOMBAC_OK;
     } else {
         *status =
             rt_compiler_fail(&j->request, response.exit_status, tb_text_string(&response.diagnostics), error);
@@ -90,7 +95,7 @@ static tombac_status from_compiler(const job *j, tombac_kernel *kernel, tombac_e
                rt_source_headers(&j->library->source, dependencies, count, &headers, &header_count, NULL) ==
                    TOMBAC_OK;
     } else {
-        status = load(j, &response.output, kernel, error);
+        status = load(j, response.output.data, response.output.size, kernel, error);
         if (status == TOMBAC_OK)
             status = rt_source_headers(&j->library->source, kernel->manifest.dependencies,
                 kernel->manifest.dependency_count, &headers, &header_count, error);
@@ -109,8 +114,17 @@ static bool has_kernel(const tombac_library *library, const char *name)
     return false;
 }
 
+static tombac_status from_bundle(const job *j, tombac_kernel *kernel, tombac_error **error)
+{
+    const void *bytes = NULL;
+    size_t size = 0;
+    tombac_status status = rt_bundle_find(j->library->bundle, &j->request, &bytes, &size, error);
+    return status == TOMBAC_OK ? load(j, bytes, size, kernel, error) : status;
+}
+
 static tombac_status make(job *j, tombac_kernel *kernel, tombac_error **error)
 {
+    if (j->library->bundle) return from_bundle(j, kernel, error);
     tombac_status status = rt_cache_key(&j->request, &j->key, error);
     if (status != TOMBAC_OK) return status;
     status = rt_compiler_find(&j->compiler, error);
@@ -143,7 +157,11 @@ tombac_status tombac_kernel_create(tombac_library *library, const char *name,
         job j = {.library = library,
             .request = {&library->source, name, driver->name, rt_target_host(), driver->line_tables, values,
                 constant_count}};
+        double begin = rt_now();
         status = make(&j, made, error);
+        double end = rt_now();
+        made->compile_seconds = end - begin;
+        if (library->device->trace) rt_trace_compile(library->device->trace, name, begin, end);
     }
     free(values);
     if (status == TOMBAC_OK) {

@@ -54,6 +54,7 @@ static void push_warnings(arguments *a, bool wanted)
         "-Wno-inline-namespace-reopened-noninline"};
     if (!wanted) push(a, "-Wno-everything");
     for (size_t i = 0; wanted && i < sizeof on / sizeof *on; i++) push(a, on[i]);
+    push(a, "-Werror=vla-cxx-extension");
 }
 
 typedef struct attempt {
@@ -250,6 +251,7 @@ static tombac_status compile(attempt *a, front_result *result, tombac_error **er
             return tb_fail_memory(error);
         bool done = !again && a->process.exit_status == 0;
         if (!again && !done && n + 1 < MAX_ATTEMPTS) again = repair(a, &list);
+        if (done) front_warn_unannotated(a->r, &result->diagnostics);
         if (done)
             front_show_diagnostics(a->r, &list, &result->diagnostics, NULL);
         else if (!again)
@@ -305,6 +307,21 @@ static tombac_status refuse_guards(
         error, TOMBAC_ERROR_UNSUPPORTED, "a threadgroup or static variable needs a constructor to run");
 }
 
+/* Tells the headers, which are compiled once for all versions, the version: in place of the first line, a
+ * line marker that another one repeats before the first token. */
+static void define_language(rewriter *r)
+{
+    tb_text text = {0};
+    tb_text_printf(
+        &text, "namespace __tombac { constexpr unsigned language = %u; }", r->unit->standard.version);
+    if (r->list->directive_count && r->list->directives[0].line == 1)
+        front_edit_directive(&r->edits, 0, tb_text_string(&text));
+    else if (r->list->count)
+        front_edit_before(&r->edits, 0, tb_text_string(&text));
+    r->edits.pool.bad |= text.bad;
+    tb_text_free(&text);
+}
+
 tombac_status front_compile(front_unit *unit, const front_kernel *kernel, bool syntax_only,
     front_result *result, tombac_error **error)
 {
@@ -312,10 +329,15 @@ tombac_status front_compile(front_unit *unit, const front_kernel *kernel, bool s
     *result = (front_result){0};
     tombac_status status = front_rewrite_start(&r, unit, kernel, error);
     if (status == TOMBAC_OK) status = refuse(&r, error);
+    if (status == TOMBAC_OK) status = front_check_features(&r, error);
+    if (status == TOMBAC_OK) status = front_check_spaces(&r, error);
+    if (status == TOMBAC_OK) define_language(&r);
     attempt a = {.r = &r, .syntax_only = syntax_only, .use_pch = unit->paths.pch != NULL};
     a.offsets = malloc(((size_t)unit->list.count + 1) * sizeof *a.offsets);
     if (status == TOMBAC_OK && !a.offsets) status = tb_fail_memory(error);
+    if (status == TOMBAC_OK) status = front_check_words(&r, error);
     if (status == TOMBAC_OK) status = compile(&a, result, error);
+    if (status == TOMBAC_OK) status = front_check_variables(&r, error);
     if (status == TOMBAC_OK) status = refuse_guards(unit, kernel, result, error);
     if (status != TOMBAC_OK) {
         if (kernel) tb_error_set_kernel(error, kernel->name);

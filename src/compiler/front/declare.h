@@ -22,6 +22,9 @@ typedef struct attribute {
     uint32_t argument, argument_end; /* tokens between the parentheses; equal if there are none */
 } attribute;
 
+/* Tombac's own attribute, `known` of which is this. */
+#define FRONT_REQUIRES "tombac::requires"
+
 /* Iterates over the attributes of one [[...]]: set `at` to front_attributes(), call until false. */
 typedef struct attribute_cursor {
     const token_list *list;

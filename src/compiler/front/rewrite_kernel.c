@@ -70,6 +70,11 @@ static tombac_status rewrite_constant(rewriter *r, uint32_t open, const attribut
     if (!front_evaluate(r->unit, a->argument, a->argument_end, &index) || index < 0 || index > 65535)
         return front_fail_at(r->unit, a->first, TOMBAC_ERROR_SOURCE, r->error,
             "the index of a function constant must be an integer constant between 0 and 65535");
+    uint32_t end = t[open].match + 1;
+    if (t[end].code == '=' || t[end].code == '{')
+        return front_fail_at(r->unit, end, TOMBAC_ERROR_SOURCE, r->error,
+            "function constant '%.*s' cannot have an initialiser: its value comes from the host",
+            (int)t[open - 1].length, token_text(r->list, open - 1));
     for (uint32_t i = t[open].head; i < open - 1; i++) {
         uint32_t code = t[i].code;
         if (front_is_attribute(r->list, i))
@@ -85,7 +90,6 @@ static tombac_status rewrite_constant(rewriter *r, uint32_t open, const attribut
     tb_text_printf(&text, " __attribute__((annotate(\"tombac.function_constant:%.*s\")))", (int)length, name);
     front_edit_after(&r->edits, open - 1, tb_text_string(&text));
     tb_text_free(&text);
-    uint32_t end = t[open].match + 1;
     tb_text_printf(&text,
         " __attribute__((opencl_global_host)) bool " FRONT_DEFINED_PREFIX
         "%.*s __attribute__((annotate(\"tombac.function_constant_defined:%.*s\")));",

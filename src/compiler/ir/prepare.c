@@ -181,8 +181,8 @@ static tombac_status check_functions(ir_kernel *kernel, tombac_error **error)
 {
     for (LLVMValueRef f = LLVMGetFirstFunction(kernel->module); f; f = LLVMGetNextFunction(f)) {
         if (f == kernel->function || LLVMGetIntrinsicID(f)) continue;
-        size_t length;
-        const char *name = LLVMGetValueName2(f, &length);
+        char name[IR_NAME_SIZE];
+        ir_source_name(f, name);
         if (!LLVMIsDeclaration(f)) {
             return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,
                 "function '%s' is recursive or called through a pointer, which is not supported", name);
@@ -190,6 +190,21 @@ static tombac_status check_functions(ir_kernel *kernel, tombac_error **error)
         if (LLVMGetFirstUse(f) && !ir_name_starts(f, "__tombac_")) {
             return ir_internal_error(kernel->kernel, error, "function '%s' has no definition", name);
         }
+    }
+    return TOMBAC_OK;
+}
+
+/* Metal has no variable that outlives a launch: program-scope ones are constant or hold the launch's function
+ * constants, function-scope ones are in threadgroup memory. What C++ adds would be shared by all threads and keep its
+ * value. To be called before globalopt, which makes local variables of them. */
+static tombac_status check_variables(ir_kernel *kernel, tombac_error **error)
+{
+    for (LLVMValueRef g = LLVMGetFirstGlobal(kernel->module); g; g = LLVMGetNextGlobal(g)) {
+        bool variable = LLVMGetInitializer(g) && !LLVMIsGlobalConstant(g) && LLVMGetFirstUse(g);
+        if (!variable || is_threadgroup(g)) continue;
+        return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,
+            "the kernel uses a static or program-scope variable that is not constant; Metal has none outside "
+            "threadgroup memory");
     }
     return TOMBAC_OK;
 }
@@ -246,6 +261,7 @@ static tombac_status specialise(ir_kernel *kernel, const ir_request *request, to
     if (status == TOMBAC_OK) status = ir_constants_set(kernel, request, annotations, count, error);
     free(annotations);
     if (status == TOMBAC_OK) status = ir_constants_evaluate(kernel, error);
+    if (status == TOMBAC_OK) status = check_variables(kernel, error);
     if (status == TOMBAC_OK) status = decide_arguments(kernel, error);
     if (status == TOMBAC_OK) {
         internalise_globals(kernel->module, false);
@@ -301,6 +317,10 @@ static tombac_status inline_and_clean(ir_kernel *kernel, const char *math_librar
     if (status == TOMBAC_OK) ir_define_results(kernel->module, kernel->function);
     if (status == TOMBAC_OK) status = ir_loops_merge_latches(kernel->function, error);
     if (status == TOMBAC_OK) status = ir_run_passes(kernel, "function(sroa,dce)", error);
+    bool generic = false;
+    if (status == TOMBAC_OK) status = ir_generic_resolve(kernel, &generic, error);
+    if (status == TOMBAC_OK && generic)
+        status = ir_run_passes(kernel, "function(sccp,instsimplify,sccp,dce)", error);
     return status;
 }
 
