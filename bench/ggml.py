@@ -29,8 +29,8 @@ from ggml import extents, fields, normal, strides, weights  # noqa: E402  (the a
 
 F32, F16, Q4_0, Q4_K, I32 = 0, 1, 2, 12, 26  # ggml_type
 short, integer = np.int16, np.int32           # of function constants
-NUMBERS = {"bool": "?", "i8": "b", "u8": "B", "i16": "<i2", "u16": "<u2", "i32": "<i4", "u32": "<u4", "i64": "<i8", "u64": "<u8", "f16": "<f2",
-           "f32": "<f4"}
+NUMBERS = {"bool": "?", "i8": "b", "u8": "B", "i16": "<i2", "u16": "<u2", "i32": "<i4", "u32": "<u4", "i64": "<i8", "u64": "<u8",
+           "f16": "<f2", "f32": "<f4"}
 
 
 class Size3(c.Structure):
@@ -46,10 +46,10 @@ class Constant(c.Structure):
     _fields_ = [("name", c.c_char_p), ("index", c.c_uint32), ("data", c.c_void_p), ("size", c.c_size_t)]
 
 
-def pack(value, members):
-    """The bytes of a struct whose fields' values are in the dictionary `value`."""
-    out = bytearray(max(m["offset"] + m["size"] for m in members))
-    for m in members:
+def pack(value, argument):
+    """The bytes of a struct argument whose fields' values are in the dictionary `value`."""
+    out = bytearray(argument["size"])
+    for m in argument["members"]:
         if m["name"] in value:
             data = np.asarray(value[m["name"]]).astype(NUMBERS[m["scalar"]]).tobytes()
             out[m["offset"]:m["offset"] + len(data)] = data
@@ -81,11 +81,11 @@ class Metal:
         self.call("kernel_create", self.library, kernel.encode(), table, c.c_size_t(len(values)), c.byref(code))
         reflection = json.loads(self.lib.tombac_kernel_reflection_json(code))
         reflection = reflection.get("kernel", reflection)
-        members = {a["index"]: a.get("members") for a in reflection["arguments"] if a["kind"] != "threadgroup"}
+        reflected = {a["index"]: a for a in reflection["arguments"] if a["kind"] != "threadgroup"}
         self.call("launch_create", code, c.byref(launch))
         for index, value in arguments.items():
             if isinstance(value, dict):
-                data = pack(value, members[index])
+                data = pack(value, reflected[index])
                 self.call("launch_set_bytes", launch, index, data, c.c_size_t(len(data)))
                 continue
             value = np.ascontiguousarray(value)
