@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -53,6 +54,7 @@ static bool pipes_open(pipes *p)
 static _Noreturn void child(const tb_process *process, const pipes *p)
 {
     setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* whatever ends the caller, a compiler must not run on alone */
     dup2(p->read[IN], 0);
     dup2(p->write[OUT], 1);
     dup2(p->write[ERR], 2);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -164,6 +165,29 @@ static void children_fail_by_name(void **state)
     assert_int_equal(process.exit_status, 128 + SIGSEGV);
 }
 
+/* The child of a killed caller dies with it, although it is in a process group of its own. */
+static void children_do_not_outlive_their_caller(void **state)
+{
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    pid_t caller = fork();
+    if (caller == 0) {
+        close(ends[0]);
+        char script[64];
+        snprintf(script, sizeof script, "echo started >&%d; sleep 30", ends[1]);
+        tb_process process = {0};
+        run(&process, (const char *[]){"sh", "-c", script, NULL}, NULL);
+        _exit(0);
+    }
+    close(ends[1]);
+    char line[16];
+    assert_int_equal(read(ends[0], line, sizeof line), 8); /* the child runs and holds the pipe's other end */
+    kill(caller, SIGKILL);
+    assert_int_equal(read(ends[0], line, sizeof line), 0); /* end of file: nobody holds it any more */
+    close(ends[0]);
+    waitpid(caller, NULL, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -177,6 +201,7 @@ int main(void)
         cmocka_unit_test(children_are_fed_and_drained),
         cmocka_unit_test(a_child_that_does_not_read_is_no_broken_pipe),
         cmocka_unit_test(children_fail_by_name),
+        cmocka_unit_test(children_do_not_outlive_their_caller),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,6 +91,14 @@ kernel void optional_arguments(device float *out [[buffer(0)]], const device flo
     out[i] = v;
 }
 
+// A derived constant that only an attribute names.
+constant bool with_extra = HAS_BIAS && has_scale;
+kernel void attribute_only(device float *out [[buffer(0)]], const device float *extra [[buffer(1), function_constant(with_extra)]],
+    uint i [[thread_position_in_grid]])
+{
+    out[i] = HAS_BIAS ? float(MODE) : -1;
+}
+
 // One template, chosen by a constant; types of different sizes.
 template <typename T>
 static void fill(device uint *out, uint i)
@@ -106,4 +114,27 @@ kernel void choose(device uint *out [[buffer(0)]], uint i [[thread_position_in_g
         fill<ushort>(out, i);
     else
         fill<float>(out, i);
+}
+
+// Derived constants of class types: their constructors run before the kernel is made, as for a workgroup size.
+struct tile {
+    ushort2 size;
+    int rows[2];
+};
+constant uint3 group_size = uint3(uint(optional_value), 1u, uint(twice));
+constant float4 weights = float4(1, float(optional_value), ratio, 3) * 2.0f;
+constant uint2 last = group_size.xz - 1u;
+constant float2x2 turn = float2x2(0, float(twice), 1, 5);
+constant tile the_tile = { ushort2(ushort(optional_value), 3), { twice, int(group_size.z) } };
+
+kernel void derived_classes(device float *out [[buffer(0)]])
+{
+    threadgroup float room[4];
+    room[0] = weights.y;
+    out[0] = group_size.x + 100 * group_size.y + 1000 * group_size.z;
+    out[1] = room[0] + weights.z;
+    out[2] = last.x + 100 * last.y;
+    out[3] = turn[0][1] + 100 * turn[1].y;
+    out[4] = the_tile.size.x + 100 * the_tile.size.y;
+    out[5] = the_tile.rows[0] + 100 * the_tile.rows[1];
 }

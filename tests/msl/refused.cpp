@@ -23,6 +23,6 @@ typedef __attribute__((opencl_global)) char *Memory;
     f = f + int4(1);  // expected-error {{invalid operands to binary expression}} expected-note@*:* 0+ {{}}
     f = exp(int4(1)); // expected-error@*:* 1+ {{}} expected-note@*:* 0+ {{}}
     int local = 0;
-    addrspace_cast<Memory>(&local); // expected-error@metal_types:* {{addrspace_cast is not supported by Tombac}} expected-note 0+ {{}}
-    is_device_addrspace(&local); // expected-error@metal_types:* {{is_device_addrspace is not supported by Tombac}} expected-note 0+ {{}}
+    typedef __attribute__((opencl_global_host)) const char *Table;
+    addrspace_cast<Table>(&local); // expected-error@__tombac/generic.h:* {{addrspace_cast does not know constant memory}} expected-note 0+ {{}} expected-note@*:* 0+ {{}}
 }

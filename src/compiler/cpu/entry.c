@@ -1,11 +1,11 @@
 /* The step function's frame, the loop over SIMD-groups, and the entry point that runs one threadgroup.
  *
- * A step runs one SIMD-group: tombac.step for full SIMD-groups in rows (or of the known shape), tombac.step.general for anything,
- * under a mask of the threads that exist. The entry runs SIMD-groups 0 to full - 1 by the first and the rest by the second; `full`
- * is 0 if the threadgroup has another shape. Without barriers that is two loops with the steps inlined. With barriers a
- * round runs every SIMD-group to its next barrier, until all have returned; a SIMD-group's context begins with the number of
- * the barrier at which it waits (0: it has returned). SIMD-groups that wait at different barriers are the program's fault
- * and reported. */
+ * A step runs one SIMD-group; there is one per variant (cpu_layout). The entry looks at the threadgroup's
+ * shape and chooses a variant for its full SIMD-groups; what is left, or everything if no variant fits, runs
+ * by the general one under a mask of the threads that exist. Without barriers that is two loops with the
+ * steps inlined. With barriers a round runs every SIMD-group to its next barrier, until all have returned; a
+ * SIMD-group's context begins with the number of the barrier at which it waits (0: it has returned).
+ * SIMD-groups that wait at different barriers are the program's fault and reported. */
 #include "compiler/cpu/kernel.h"
 
 #include <stddef.h>
@@ -20,8 +20,8 @@ LLVMAttributeRef cpu_attribute(cpu_kernel *k, const char *name, uint64_t value)
 
 static void add_string(cpu_kernel *k, LLVMValueRef function, const char *name, const char *value)
 {
-    LLVMAttributeRef attribute = LLVMCreateStringAttribute(
-        k->context, name, (unsigned)strlen(name), value, (unsigned)strlen(value));
+    LLVMAttributeRef attribute =
+        LLVMCreateStringAttribute(k->context, name, (unsigned)strlen(name), value, (unsigned)strlen(value));
     LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, attribute);
 }
 
@@ -33,7 +33,8 @@ static void function_attributes(cpu_kernel *k, LLVMValueRef function)
     LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, cpu_attribute(k, "nounwind", 0));
 }
 
-static void add_parameter_attributes(cpu_kernel *k, LLVMValueRef function, unsigned index, const char *const *names)
+static void add_parameter_attributes(
+    cpu_kernel *k, LLVMValueRef function, unsigned index, const char *const *names)
 {
     for (; *names; names++) LLVMAddAttributeAtIndex(function, index + 1, cpu_attribute(k, *names, 0));
 }
@@ -66,7 +67,8 @@ static LLVMValueRef threads(cpu_kernel *k, LLVMBuilderRef b, LLVMValueRef dispat
     return load_field(k, b, dispatch, offsetof(tb_dispatch, threads_per_threadgroup) + 4 * axis);
 }
 
-/* n / d as (n * ceil(2^20 / d)) >> 20: exact for n, d up to 1024, since n times the error of the factor is below 2^20 / d. */
+/* n / d as (n * ceil(2^20 / d)) >> 20: exact for n, d up to 1024, since n times the error of the factor is
+ * below 2^20 / d. */
 static LLVMValueRef reciprocal(cpu_kernel *k, LLVMBuilderRef b, LLVMValueRef d)
 {
     LLVMValueRef top = LLVMBuildAdd(b, d, cpu_int(k->i32, (1 << 20) - 1), "");
@@ -118,11 +120,8 @@ static void find_positions(cpu_kernel *k)
         k->position[0] = LLVMBuildNUWMul(b, in_row, cpu_int(k->i32, LANES), "");
         split_line(k, line);
     } else {
-        uint32_t w = k->options->threads[0], h = k->options->threads[1];
-        LLVMValueRef line = LLVMBuildNUWMul(b, simdgroup, cpu_int(k->i32, LANES / w), "");
         k->position[0] = cpu_int(k->i32, 0);
-        k->position[1] = k->options->threads[2] == 1 ? line : LLVMBuildURem(b, line, cpu_int(k->i32, h), "");
-        k->position[2] = k->options->threads[2] == 1 ? cpu_int(k->i32, 0) : LLVMBuildUDiv(b, line, cpu_int(k->i32, h), "");
+        split_line(k, LLVMBuildNUWMul(b, simdgroup, cpu_int(k->i32, (uint64_t)(LANES / k->width)), ""));
     }
 }
 
@@ -140,7 +139,8 @@ static LLVMTypeRef step_type(cpu_kernel *k, LLVMTypeRef *types)
 
 static void declare_step(cpu_kernel *k, const char *name)
 {
-    static const char *const dispatch[] = {"noalias", "readonly", "nonnull", NULL}, *const own[] = {"noalias", NULL};
+    static const char *const dispatch[] = {"noalias", "readonly", "nonnull", NULL}, *const own[] = {
+                                                                                        "noalias", NULL};
     unsigned count = LLVMCountParams(k->function);
     LLVMTypeRef *types = cpu_alloc(&k->job, count + PARAM_COUNT, sizeof *types);
     k->step = LLVMAddFunction(k->module, name, step_type(k, types));
@@ -187,9 +187,11 @@ LLVMValueRef cpu_step_emit(cpu_kernel *k, const char *name)
 typedef struct entry {
     cpu_kernel *k;
     LLVMBuilderRef b;
-    LLVMValueRef function, steps[2], *arguments; /* arguments of the steps */
-    LLVMValueRef full, count;                    /* SIMD-groups for the first step; all */
-    LLVMValueRef groups_per_row, factor[2];      /* per step */
+    const cpu_variant *variants; /* the last is the general one */
+    int variant_count;
+    LLVMValueRef function, *arguments; /* of the steps */
+    LLVMValueRef chosen, full, count;  /* variant for SIMD-groups 0 to full - 1; number of all */
+    LLVMValueRef row_factor, width_factor, contexts;
     unsigned kernel_arguments;
 } entry;
 
@@ -198,51 +200,66 @@ static LLVMBasicBlockRef new_block(entry *e, const char *name)
     return LLVMAppendBasicBlockInContext(e->k->context, e->function, name);
 }
 
-static LLVMValueRef call_step(entry *e, int which, LLVMValueRef simdgroup, LLVMValueRef context, LLVMValueRef state)
+static LLVMValueRef call_step(
+    entry *e, int which, LLVMValueRef simdgroup, LLVMValueRef context, LLVMValueRef state)
 {
-    LLVMValueRef *own = e->arguments + e->kernel_arguments;
+    LLVMValueRef *own = e->arguments + e->kernel_arguments, step = e->variants[which].step;
     own[PARAM_SIMDGROUP] = simdgroup;
     own[PARAM_CONTEXT] = context;
-    own[PARAM_WIDTH_FACTOR] = e->factor[which];
+    own[PARAM_WIDTH_FACTOR] = which == e->variant_count - 1 ? e->width_factor : e->row_factor;
     own[PARAM_STATE] = state;
-    LLVMTypeRef type = LLVMGlobalGetValueType(e->steps[which]);
-    return LLVMBuildCall2(e->b, type, e->steps[which], e->arguments, e->kernel_arguments + PARAM_COUNT, "");
+    return LLVMBuildCall2(
+        e->b, LLVMGlobalGetValueType(step), step, e->arguments, e->kernel_arguments + PARAM_COUNT, "");
+}
+
+static LLVMValueRef is_number(entry *e, LLVMValueRef x, uint64_t number)
+{
+    return LLVMBuildICmp(e->b, LLVMIntEQ, x, cpu_int(e->k->i32, number), "");
 }
 
 static LLVMValueRef is_zero(entry *e, LLVMValueRef x)
 {
-    return LLVMBuildICmp(e->b, LLVMIntEQ, x, cpu_int(e->k->i32, 0), "");
+    return is_number(e, x, 0);
 }
 
-/* Counts, the first step's share, and the factors that replace divisions. */
+/* May this variant run the full SIMD-groups of a threadgroup of this size? */
+static LLVMValueRef variant_fits(
+    entry *e, const cpu_variant *variant, const LLVMValueRef *size, LLVMValueRef one_row)
+{
+    LLVMBuilderRef b = e->b;
+    if (variant->layout == LAYOUT_ROWS)
+        return LLVMBuildOr(
+            b, one_row, is_zero(e, LLVMBuildAnd(b, size[0], cpu_int(e->k->i32, LANES - 1), "")), "");
+    uint64_t rows =
+        (uint64_t)(LANES / variant->width); /* a SIMD-group must not begin or end within a layer */
+    LLVMValueRef layers = LLVMBuildOr(b, is_number(e, size[2], 1),
+        is_zero(e, LLVMBuildAnd(b, size[1], cpu_int(e->k->i32, rows - 1), "")), "");
+    return LLVMBuildAnd(b, is_number(e, size[0], (uint64_t)variant->width), layers, "");
+}
+
+/* Counts, the variant and its share, and the factors that replace divisions. */
 static void find_shape(entry *e, LLVMValueRef dispatch)
 {
     cpu_kernel *k = e->k;
     LLVMBuilderRef b = e->b;
-    LLVMValueRef size[3], thirty_one = cpu_int(k->i32, LANES - 1), one = cpu_int(k->i32, 1), fits;
+    LLVMValueRef size[3], five = cpu_int(k->i32, LANE_BITS), one = cpu_int(k->i32, 1);
     for (unsigned i = 0; i < 3; i++) size[i] = threads(k, b, dispatch, i);
     LLVMValueRef count = load_field(k, b, dispatch, offsetof(tb_dispatch, thread_count));
-    LLVMValueRef five = cpu_int(k->i32, LANE_BITS);
-    e->count = LLVMBuildLShr(b, LLVMBuildNUWAdd(b, count, thirty_one, ""), five, "");
-    LLVMValueRef one_row = LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildMul(b, size[1], size[2], ""), one, "");
-    if (k->variant == LAYOUT_BOX) {
-        fits = cpu_int(k->i1, 1);
-        for (unsigned i = 0; i < 3; i++) {
-            LLVMValueRef same = LLVMBuildICmp(b, LLVMIntEQ, size[i], cpu_int(k->i32, k->options->threads[i]), "");
-            fits = LLVMBuildAnd(b, fits, same, "");
-        }
-    } else {
-        fits = LLVMBuildOr(b, one_row, is_zero(e, LLVMBuildAnd(b, size[0], thirty_one, "")), "");
+    e->count = LLVMBuildLShr(b, LLVMBuildNUWAdd(b, count, cpu_int(k->i32, LANES - 1), ""), five, "");
+    LLVMValueRef one_row = is_number(e, LLVMBuildMul(b, size[1], size[2], ""), 1);
+    int general = e->variant_count - 1;
+    e->chosen = cpu_int(k->i32, (uint64_t)general);
+    for (int i = general - 1; i >= 0; i--) {
+        LLVMValueRef fits = variant_fits(e, &e->variants[i], size, one_row);
+        e->chosen = LLVMBuildSelect(b, fits, cpu_int(k->i32, (uint64_t)i), e->chosen, "");
     }
-    LLVMValueRef full = LLVMBuildLShr(b, count, five, "");
-    e->full = LLVMBuildSelect(b, fits, full, cpu_int(k->i32, 0), "");
+    LLVMValueRef none = is_number(e, e->chosen, (uint64_t)general);
+    e->full = LLVMBuildSelect(b, none, cpu_int(k->i32, 0), LLVMBuildLShr(b, count, five, ""), "");
     LLVMValueRef per_row = LLVMBuildLShr(b, size[0], five, "");
     per_row = LLVMBuildSelect(b, one_row, cpu_int(k->i32, LANES), per_row, "");
-    /* Threadgroups of another shape run none of the first step. */
-    per_row = LLVMBuildSelect(b, is_zero(e, per_row), one, per_row, "");
-    e->groups_per_row = per_row;
-    e->factor[0] = reciprocal(k, b, per_row);
-    e->factor[1] = reciprocal(k, b, size[0]);
+    per_row = LLVMBuildSelect(b, is_zero(e, per_row), one, per_row, ""); /* not used then */
+    e->row_factor = reciprocal(k, b, per_row);
+    e->width_factor = reciprocal(k, b, size[0]);
     LLVMValueRef *own = e->arguments + e->kernel_arguments;
     own[PARAM_GROUPS_PER_ROW] = per_row;
     own[PARAM_HEIGHT_FACTOR] = reciprocal(k, b, size[1]);
@@ -252,11 +269,12 @@ static void find_shape(entry *e, LLVMValueRef dispatch)
 static void emit_loop(entry *e, int which, LLVMValueRef from, LLVMValueRef to)
 {
     cpu_kernel *k = e->k;
-    LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b), loop = new_block(e, "simdgroup"), end = new_block(e, "end");
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b), loop = new_block(e, "simdgroup"),
+                      end = new_block(e, "end");
     LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntULT, from, to, ""), loop, end);
     LLVMPositionBuilderAtEnd(e->b, loop);
     LLVMValueRef simdgroup = LLVMBuildPhi(e->b, k->i32, "");
-    call_step(e, which, simdgroup, LLVMGetPoison(k->ptr), cpu_int(k->i32, 0));
+    call_step(e, which, simdgroup, e->contexts, cpu_int(k->i32, 0)); /* one context after the other */
     LLVMValueRef next = LLVMBuildNUWAdd(e->b, simdgroup, cpu_int(k->i32, 1), "");
     LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntULT, next, to, ""), loop, end);
     LLVMValueRef values[2] = {from, next};
@@ -265,7 +283,25 @@ static void emit_loop(entry *e, int which, LLVMValueRef from, LLVMValueRef to)
     LLVMPositionBuilderAtEnd(e->b, end);
 }
 
-static void phi2(LLVMValueRef phi, LLVMValueRef a, LLVMBasicBlockRef from_a, LLVMValueRef b, LLVMBasicBlockRef from_b)
+static void emit_loops(entry *e)
+{
+    cpu_kernel *k = e->k;
+    int general = e->variant_count - 1;
+    LLVMBasicBlockRef rest = new_block(e, "rest");
+    LLVMValueRef choice = LLVMBuildSwitch(e->b, e->chosen, rest, (unsigned)general);
+    for (int i = 0; i < general; i++) {
+        LLVMBasicBlockRef block = new_block(e, "variant");
+        LLVMAddCase(choice, cpu_int(k->i32, (uint64_t)i), block);
+        LLVMPositionBuilderAtEnd(e->b, block);
+        emit_loop(e, i, cpu_int(k->i32, 0), e->full);
+        LLVMBuildBr(e->b, rest);
+    }
+    LLVMPositionBuilderAtEnd(e->b, rest);
+    emit_loop(e, general, e->full, e->count);
+}
+
+static void phi2(
+    LLVMValueRef phi, LLVMValueRef a, LLVMBasicBlockRef from_a, LLVMValueRef b, LLVMBasicBlockRef from_b)
 {
     LLVMValueRef values[2] = {a, b};
     LLVMBasicBlockRef blocks[2] = {from_a, from_b};
@@ -285,16 +321,40 @@ static void report_divergence(entry *e, LLVMValueRef wrong, LLVMBasicBlockRef go
     LLVMBuildRetVoid(e->b);
 }
 
+/* Runs the step of the variant for this SIMD-group; goes on in `ran`, where the result is a phi. */
+static LLVMValueRef run_chosen(
+    entry *e, LLVMValueRef simdgroup, LLVMValueRef context, LLVMValueRef state, LLVMBasicBlockRef ran)
+{
+    cpu_kernel *k = e->k;
+    int general = e->variant_count - 1;
+    LLVMValueRef is_full = LLVMBuildICmp(e->b, LLVMIntULT, simdgroup, e->full, ""), results[MAX_VARIANTS];
+    LLVMValueRef which = LLVMBuildSelect(e->b, is_full, e->chosen, cpu_int(k->i32, (uint64_t)general), "");
+    LLVMBasicBlockRef blocks[MAX_VARIANTS];
+    for (int i = 0; i <= general; i++) blocks[i] = new_block(e, "variant");
+    LLVMValueRef choice = LLVMBuildSwitch(e->b, which, blocks[general], (unsigned)general);
+    for (int i = 0; i <= general; i++) {
+        if (i < general) LLVMAddCase(choice, cpu_int(k->i32, (uint64_t)i), blocks[i]);
+        LLVMPositionBuilderAtEnd(e->b, blocks[i]);
+        results[i] = call_step(e, i, simdgroup, context, state);
+        LLVMBuildBr(e->b, ran);
+    }
+    LLVMPositionBuilderAtEnd(e->b, ran);
+    LLVMValueRef result = LLVMBuildPhi(e->b, k->i32, "result");
+    LLVMAddIncoming(result, results, blocks, (unsigned)e->variant_count);
+    return result;
+}
+
 /* Rounds from barrier to barrier. */
-static void emit_rounds(entry *e, LLVMValueRef contexts)
+static void emit_rounds(entry *e)
 {
     cpu_kernel *k = e->k;
     LLVMBuilderRef b = e->b;
     LLVMValueRef zero = cpu_int(k->i32, 0), start = cpu_int(k->i32, (uint64_t)k->barrier_count + 1);
-    LLVMBasicBlockRef before = LLVMGetInsertBlock(b), round = new_block(e, "round"), group = new_block(e, "simdgroup");
-    LLVMBasicBlockRef look = new_block(e, "look"), run = new_block(e, "run"), way[2] = {new_block(e, "fast"),
-        new_block(e, "general")}, ran = new_block(e, "ran"), agree = new_block(e, "agree"), next = new_block(e, "next"),
-        done = new_block(e, "done"), end = new_block(e, "end");
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(b), round = new_block(e, "round"),
+                      group = new_block(e, "simdgroup");
+    LLVMBasicBlockRef look = new_block(e, "look"), run = new_block(e, "run"), ran = new_block(e, "ran");
+    LLVMBasicBlockRef agree = new_block(e, "agree"), next = new_block(e, "next"), done = new_block(e, "done");
+    LLVMBasicBlockRef end = new_block(e, "end");
     LLVMBuildBr(b, round);
 
     LLVMPositionBuilderAtEnd(b, round);
@@ -303,27 +363,20 @@ static void emit_rounds(entry *e, LLVMValueRef contexts)
 
     LLVMPositionBuilderAtEnd(b, group);
     LLVMValueRef simdgroup = LLVMBuildPhi(b, k->i32, "simdgroup"), waits = LLVMBuildPhi(b, k->i32, "waits");
-    LLVMValueRef offset = LLVMBuildNUWMul(b, LLVMBuildZExt(b, simdgroup, k->i64, ""), cpu_int(k->i64, k->context_used), "");
-    LLVMValueRef context = LLVMBuildGEP2(b, k->i8, contexts, &offset, 1, "context");
+    LLVMValueRef offset =
+        LLVMBuildNUWMul(b, LLVMBuildZExt(b, simdgroup, k->i64, ""), cpu_int(k->i64, k->context_used), "");
+    LLVMValueRef context = LLVMBuildGEP2(b, k->i8, e->contexts, &offset, 1, "context");
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, state, start, ""), run, look);
 
     LLVMPositionBuilderAtEnd(b, look); /* has it returned? */
     LLVMBuildCondBr(b, is_zero(e, LLVMBuildLoad2(b, k->i32, context, "")), next, run);
 
     LLVMPositionBuilderAtEnd(b, run);
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, simdgroup, e->full, ""), way[0], way[1]);
-    LLVMValueRef results[2];
-    for (int i = 0; i < 2; i++) {
-        LLVMPositionBuilderAtEnd(b, way[i]);
-        results[i] = call_step(e, i, simdgroup, context, state);
-        LLVMBuildBr(b, ran);
-    }
-    LLVMPositionBuilderAtEnd(b, ran);
-    LLVMValueRef result = LLVMBuildPhi(b, k->i32, "result");
-    phi2(result, results[0], way[0], results[1], way[1]);
+    LLVMValueRef result = run_chosen(e, simdgroup, context, state, ran);
     LLVMBuildStore(b, result, context);
     LLVMValueRef differs = LLVMBuildICmp(b, LLVMIntNE, result, waits, "");
-    LLVMValueRef both = LLVMBuildAnd(b, LLVMBuildNot(b, is_zero(e, result), ""), LLVMBuildNot(b, is_zero(e, waits), ""), "");
+    LLVMValueRef both =
+        LLVMBuildAnd(b, LLVMBuildNot(b, is_zero(e, result), ""), LLVMBuildNot(b, is_zero(e, waits), ""), "");
     report_divergence(e, LLVMBuildAnd(b, differs, both, ""), agree);
 
     LLVMPositionBuilderAtEnd(b, agree);
@@ -344,7 +397,8 @@ static void emit_rounds(entry *e, LLVMValueRef contexts)
     LLVMPositionBuilderAtEnd(b, end);
 }
 
-static LLVMValueRef load_pointer(cpu_kernel *k, LLVMBuilderRef b, LLVMTypeRef type, LLVMValueRef base, size_t offset)
+static LLVMValueRef load_pointer(
+    cpu_kernel *k, LLVMBuilderRef b, LLVMTypeRef type, LLVMValueRef base, size_t offset)
 {
     LLVMValueRef index = cpu_int(k->i64, offset);
     LLVMValueRef at = LLVMBuildGEP2(b, k->i8, base, &index, 1, "");
@@ -353,9 +407,13 @@ static LLVMValueRef load_pointer(cpu_kernel *k, LLVMBuilderRef b, LLVMTypeRef ty
     return LLVMBuildLoad2(b, type, at, "");
 }
 
-void cpu_entry_emit(cpu_kernel *k, LLVMValueRef fast, LLVMValueRef general)
+void cpu_entry_emit(cpu_kernel *k, const cpu_variant *variants, int count)
 {
-    entry e = {.k = k, .b = k->builder, .steps = {fast, general}, .kernel_arguments = LLVMCountParams(k->function)};
+    entry e = {.k = k,
+        .b = k->builder,
+        .variants = variants,
+        .variant_count = count,
+        .kernel_arguments = LLVMCountParams(k->function)};
     LLVMTypeRef types[3] = {k->ptr, k->ptr, k->ptr};
     LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(k->context), types, 3, 0);
     static const char *const dispatch_attributes[] = {"noalias", "readonly", "nonnull", NULL};
@@ -367,17 +425,16 @@ void cpu_entry_emit(cpu_kernel *k, LLVMValueRef fast, LLVMValueRef general)
 
     LLVMValueRef dispatch = LLVMGetParam(e.function, 0), group = LLVMGetParam(e.function, 2);
     for (unsigned i = 0; i < e.kernel_arguments; i++)
-        e.arguments[i] = load_pointer(
-            k, e.b, LLVMTypeOf(LLVMGetParam(k->function, i)), LLVMGetParam(e.function, 1), i * sizeof(void *));
+        e.arguments[i] = load_pointer(k, e.b, LLVMTypeOf(LLVMGetParam(k->function, i)),
+            LLVMGetParam(e.function, 1), i * sizeof(void *));
     e.arguments[e.kernel_arguments + PARAM_DISPATCH] = dispatch;
     e.arguments[e.kernel_arguments + PARAM_MEMORY] =
         load_pointer(k, e.b, k->ptr, group, offsetof(tb_cpu_group, threadgroup_memory));
     find_shape(&e, dispatch);
-    if (k->has_barrier) {
-        emit_rounds(&e, load_pointer(k, e.b, k->ptr, group, offsetof(tb_cpu_group, context)));
-    } else {
-        emit_loop(&e, 0, cpu_int(k->i32, 0), e.full);
-        emit_loop(&e, 1, e.full, e.count);
-    }
+    e.contexts = load_pointer(k, e.b, k->ptr, group, offsetof(tb_cpu_group, context));
+    if (k->has_barrier)
+        emit_rounds(&e);
+    else
+        emit_loops(&e);
     LLVMBuildRetVoid(e.b);
 }

@@ -1,4 +1,5 @@
-/* Parameters of a kernel: what each is bound to. See declare.h; Metal's rule for implicit indices: arguments without
+/* Parameters of a kernel: what each is bound to. See declare.h; Metal's rule for implicit indices: arguments
+ * without
  * [[buffer(n)]] take the lowest indices, in order, that no explicit attribute uses. */
 #include "compiler/front/declare.h"
 
@@ -7,9 +8,10 @@
 enum { MAX_BUFFERS = 31, NO_INDEX = UINT32_MAX };
 
 /* Types whose objects are no memory: refused by name. */
-static const char *const opaque_types[] = {"texture", "depth", "sampler", "acceleration_structure", "instance_acceleration",
-    "primitive_acceleration", "visible_function_table", "intersection_function_table", "imageblock", "tensor",
-    "command_buffer", "render_pipeline_state", "compute_pipeline_state", "mesh_grid_properties", "mesh"};
+static const char *const opaque_types[] = {"texture", "depth", "sampler", "acceleration_structure",
+    "instance_acceleration", "primitive_acceleration", "visible_function_table",
+    "intersection_function_table", "imageblock", "tensor", "command_buffer", "render_pipeline_state",
+    "compute_pipeline_state", "mesh_grid_properties", "mesh"};
 
 typedef struct reading {
     front_unit *unit;
@@ -41,6 +43,12 @@ static void read_index(reading *r, const attribute *a)
     }
 }
 
+static bool is_standard_attribute(const token_list *list, const attribute *a)
+{
+    return list->tokens[a->first + 1].code == PUNCT2(':', ':') || token_is(list, a->first, "maybe_unused") ||
+           token_is(list, a->first, "deprecated");
+}
+
 static void read_attribute(reading *r, const attribute *a)
 {
     const token_list *list = &r->unit->list;
@@ -49,7 +57,8 @@ static void read_attribute(reading *r, const attribute *a)
         r->out->position = strdup(a->known);
         r->no_memory |= !r->out->position;
     } else if (a->kind == ATTRIBUTE_UNSUPPORTED) {
-        problem(r, a->first, TOMBAC_ERROR_UNSUPPORTED, "kernel parameters with attribute '%.*s' are not supported");
+        problem(r, a->first, TOMBAC_ERROR_UNSUPPORTED,
+            "kernel parameters with attribute '%.*s' are not supported");
     } else if (a->kind == ATTRIBUTE_BINDING && !strcmp(a->known, "function_constant")) {
         tb_text text = {0};
         front_append_tokens(list, a->argument, a->argument_end, &text);
@@ -62,7 +71,8 @@ static void read_attribute(reading *r, const attribute *a)
     }
 }
 
-/* The declared name: the last word of the declarator outside array bounds; inside parentheses for (&name)[n]. */
+/* The declared name: the last word of the declarator outside array bounds; inside parentheses for (&name)[n].
+ */
 static uint32_t find_name(const reading *r)
 {
     const token *t = r->unit->list.tokens;
@@ -103,8 +113,10 @@ static void read_type(reading *r)
         } else if (code == KW_ATTRIBUTE || code == KW_ALIGNAS || code == KW_COHERENT) {
             if (t[i + 1].code == '(') i = t[i + 1].match;
         } else if (code == KW_DEVICE || code == KW_CONSTANT || code == KW_THREADGROUP || code == KW_THREAD) {
-            out->space = code == KW_DEVICE ? FRONT_DEVICE : code == KW_CONSTANT ? FRONT_CONSTANT
-                       : code == KW_THREADGROUP ? FRONT_THREADGROUP_SPACE : FRONT_THREAD;
+            out->space = code == KW_DEVICE        ? FRONT_DEVICE
+                         : code == KW_CONSTANT    ? FRONT_CONSTANT
+                         : code == KW_THREADGROUP ? FRONT_THREADGROUP_SPACE
+                                                  : FRONT_THREAD;
             out->is_const |= code == KW_CONSTANT;
         } else if (code == KW_CONST) {
             if (!r->pointer) out->is_const = true;
@@ -122,7 +134,8 @@ static void read_type(reading *r)
             i = close;
         } else if (i != r->name && code != '(' && code != ')' && code != KW_VOLATILE && code != KW_RESTRICT &&
                    code != KW_RESTRICT2 && code != KW_RESTRICT3 && code != KW_STRUCT && code != KW_TYPENAME) {
-            if (text.size && t[i].kind == TOKEN_IDENTIFIER && t[i - 1].kind == TOKEN_IDENTIFIER) tb_text_putc(&text, ' ');
+            if (text.size && t[i].kind == TOKEN_IDENTIFIER && t[i - 1].kind == TOKEN_IDENTIFIER)
+                tb_text_putc(&text, ' ');
             tb_text_append(&text, token_text(list, i), t[i].length);
         }
     }
@@ -148,6 +161,16 @@ static void check_opaque(reading *r)
     }
 }
 
+/* Names of types that are not known here (of templates, typedefs) are judged where the kernel is built. */
+static bool position_type(const char *type_text)
+{
+    uint32_t length;
+    tombac_type type = front_scalar_type(type_text, &length);
+    if (type == TOMBAC_TYPE_BOOL || type == TOMBAC_TYPE_F16 || type == TOMBAC_TYPE_BF16 || type == TOMBAC_TYPE_F32)
+        return false;
+    return length <= 3;
+}
+
 static void read_one(reading *r)
 {
     const token_list *list = &r->unit->list;
@@ -162,6 +185,8 @@ static void read_one(reading *r)
         attribute_cursor cursor = front_attributes(list, i);
         for (attribute a; front_next_attribute(&cursor, &a);) {
             attributed |= a.kind == ATTRIBUTE_POSITION || a.kind == ATTRIBUTE_BINDING;
+            if (a.kind == ATTRIBUTE_OTHER && !is_standard_attribute(list, &a))
+                problem(r, a.first, TOMBAC_ERROR_SOURCE, "unknown attribute '%.*s'");
             read_attribute(r, &a);
         }
         i = t[i].match;
@@ -170,23 +195,30 @@ static void read_one(reading *r)
     r->no_memory |= !out->name;
     read_type(r);
     check_opaque(r);
-    if (out->binding != FRONT_POSITION && out->space == FRONT_THREADGROUP_SPACE) out->binding = FRONT_THREADGROUP;
+    if (out->binding != FRONT_POSITION && out->space == FRONT_THREADGROUP_SPACE)
+        out->binding = FRONT_THREADGROUP;
     bool memory = r->pointer && (out->space == FRONT_DEVICE || out->space == FRONT_CONSTANT ||
                                     out->space == FRONT_THREADGROUP_SPACE);
     uint32_t where = r->name == NO_TOKEN ? r->first : r->name;
     if (out->binding != FRONT_POSITION && !memory)
         problem(r, where, TOMBAC_ERROR_SOURCE,
-            attributed || r->pointer
-                ? "kernel parameter '%.*s' must be a pointer or reference in device, constant or threadgroup memory"
-                : "kernel parameter '%.*s' has no attribute that says what it receives");
+            attributed || r->pointer ? "kernel parameter '%.*s' must be a pointer or reference in device, "
+                                       "constant or threadgroup memory"
+                                     : "kernel parameter '%.*s' has no attribute that says what it receives");
     if (out->binding == FRONT_POSITION && r->pointer)
-        problem(r, where, TOMBAC_ERROR_SOURCE, "kernel parameter '%.*s' receives a position and cannot be a pointer");
+        problem(r, where, TOMBAC_ERROR_SOURCE,
+            "kernel parameter '%.*s' receives a position and cannot be a pointer");
+    if (out->binding == FRONT_POSITION && !position_type(out->type_text))
+        problem(r, where, TOMBAC_ERROR_SOURCE,
+            "kernel parameter '%.*s' receives a position: its type must be ushort or uint, or a vector of two or "
+            "three of them");
     unsigned line;
     front_line_of(r->unit, t[where].line, &line);
     out->line = line;
 }
 
-/* Numbers what has no index; explicit indices must differ, unless function constants choose between the arguments. */
+/* Numbers what has no index; explicit indices must differ, unless function constants choose between the
+ * arguments. */
 static void number(reading *r, front_kernel *kernel, front_binding binding)
 {
     uint64_t used = 0;
@@ -204,6 +236,23 @@ static void number(reading *r, front_kernel *kernel, front_binding binding)
             problem(r, r->site->name, TOMBAC_ERROR_SOURCE, "kernel '%.*s' has more than 31 buffer arguments");
         p->index = next;
         if (next < MAX_BUFFERS) next++;
+    }
+}
+
+/* One index twice is an error where both arguments exist for sure; with conditions the manifest decides. */
+static void check_indices(reading *r, const front_kernel *kernel)
+{
+    const token_list *list = &r->unit->list;
+    for (size_t i = 0; i < kernel->parameter_count; i++) {
+        const front_parameter *p = &kernel->parameters[i];
+        for (size_t k = 0; p->binding != FRONT_POSITION && !p->condition && k < i; k++) {
+            const front_parameter *other = &kernel->parameters[k];
+            if (other->binding != p->binding || other->index != p->index || other->condition) continue;
+            for (uint32_t at = r->site->open; at < list->tokens[r->site->open].match; at++)
+                if (token_is(list, at, p->name))
+                    problem(r, at, TOMBAC_ERROR_SOURCE,
+                        "kernel parameter '%.*s' has the index of another one");
+        }
     }
 }
 
@@ -248,5 +297,6 @@ bool front_read_parameters(front_unit *unit, kernel_site *site, front_kernel *ke
     }
     number(&r, kernel, FRONT_BUFFER);
     number(&r, kernel, FRONT_THREADGROUP);
+    check_indices(&r, kernel);
     return true;
 }

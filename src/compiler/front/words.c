@@ -1,8 +1,8 @@
 /* Metal's words for clang's.
  *
- * Address spaces (__global -> device, ...), vector and matrix types (metal::vec<float, 4> -> float4), scalar types, and the
- * names that the rewriter put in place of the user's. The message is read once, left to right; at every word the table of
- * exact replacements is tried, then the types that have parameters. */
+ * Address spaces (__global -> device, ...), vector and matrix types (metal::vec<float, 4> -> float4), scalar
+ * types, and the names that the rewriter put in place of the user's. The message is read once, left to right;
+ * at every word the table of exact replacements is tried, then the types that have parameters. */
 #include "compiler/front/diagnose.h"
 
 #include <ctype.h>
@@ -31,6 +31,7 @@ static const struct {
     {"unsigned long", "ulong"},
     {"__tombac_anonymous::", ""},
     {FRONT_DEFINED_PREFIX, ""},
+    {"variable length arrays in C++ are a Clang extension", "the size of an array must be a constant"},
     {"metal::__tc", "?:"},
     {"__tc", "?:"},
 };
@@ -38,6 +39,7 @@ static const struct {
 typedef struct scanner {
     const char *p, *end;
     tb_text *out;
+    size_t original_length; /* of the user's token: the number of components, if it is a swizzle */
 } scanner;
 
 static bool starts(const scanner *s, const char *word)
@@ -46,7 +48,10 @@ static bool starts(const scanner *s, const char *word)
     return (size_t)(s->end - s->p) >= length && memcmp(s->p, word, length) == 0;
 }
 
-static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
 
 /* Scalar type names as template arguments are printed. */
 static const char *scalar(const char *p, size_t length, size_t *used)
@@ -54,9 +59,9 @@ static const char *scalar(const char *p, size_t length, size_t *used)
     static const struct {
         const char *clang, *metal;
     } names[] = {{"unsigned char", "uchar"}, {"unsigned short", "ushort"}, {"unsigned int", "uint"},
-        {"unsigned long", "ulong"}, {"_Float16", "half"}, {"float", "float"}, {"half", "half"}, {"bfloat", "bfloat"},
-        {"int", "int"}, {"uint", "uint"}, {"short", "short"}, {"ushort", "ushort"}, {"char", "char"}, {"uchar", "uchar"},
-        {"long", "long"}, {"ulong", "ulong"}, {"bool", "bool"}};
+        {"unsigned long", "ulong"}, {"_Float16", "half"}, {"float", "float"}, {"half", "half"},
+        {"bfloat", "bfloat"}, {"int", "int"}, {"uint", "uint"}, {"short", "short"}, {"ushort", "ushort"},
+        {"char", "char"}, {"uchar", "uchar"}, {"long", "long"}, {"ulong", "ulong"}, {"bool", "bool"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         size_t n = strlen(names[i].clang);
         if (length > n && memcmp(p, names[i].clang, n) == 0 && (p[n] == ',' || p[n] == '>')) {
@@ -74,7 +79,9 @@ static bool parametric(scanner *s)
     size_t used = 0;
     bool packed = false, matrix = false;
     const char *name;
-#define EAT(word) ((size_t)(s->end - p) >= strlen(word) && memcmp(p, word, strlen(word)) == 0 ? (p += strlen(word), true) : false)
+#define EAT(word)                                                                                            \
+    ((size_t)(s->end - p) >= strlen(word) && memcmp(p, word, strlen(word)) == 0 ? (p += strlen(word), true)  \
+                                                                                : false)
     EAT("metal::");
     if (EAT("simdgroup_matrix<")) {
         name = scalar(p, (size_t)(s->end - p), &used);
@@ -88,15 +95,22 @@ static bool parametric(scanner *s)
         packed = true;
         EAT("metal::");
     }
-    if (EAT("matrix<")) matrix = true;
-    else if (!EAT("vec<")) return false;
+    if (EAT("matrix<"))
+        matrix = true;
+    else if (!EAT("vec<"))
+        return false;
     name = scalar(p, (size_t)(s->end - p), &used);
     if (!name) return false;
     p += used;
     if (!EAT(", ")) return false;
     EAT("sizeof...(I) aka "); /* the length of a swizzle */
-    if (p >= s->end || !isdigit((unsigned char)*p)) return false;
-    char first = *p++, second = 0;
+    char first = 0, second = 0;
+    if (s->original_length >= 2 && s->original_length <= 4 && EAT("sizeof...(I)"))
+        first = (char)('0' + s->original_length);
+    else if (p < s->end && isdigit((unsigned char)*p))
+        first = *p++;
+    else
+        return false;
     if (matrix) {
         if (!EAT(", ") || p >= s->end || !isdigit((unsigned char)*p)) return false;
         second = *p++;
@@ -168,12 +182,13 @@ static void append_without_aka(const tb_text *text, tb_text *out)
     }
 }
 
-void front_metal_words(const char *message, size_t length, const char *original, size_t original_length, tb_text *out)
+void front_metal_words(
+    const char *message, size_t length, const char *original, size_t original_length, tb_text *out)
 {
     tb_text words_replaced = {0};
-    scanner s = {message, message + length, &words_replaced};
+    scanner s = {message, message + length, &words_replaced, original_length};
     char before = ' ';
-    if (memmem(message, length, "__conditional_type", 18)) { /* inside __tc, which stands for ?: (R10) */
+    if (memmem(message, length, FRONT_TERNARY_SIGN, strlen(FRONT_TERNARY_SIGN))) {
         tb_text_puts(out, "incompatible operand types of '?:'");
         return;
     }
