@@ -13,6 +13,7 @@ static const struct {
     {"check", "compile only; list kernels, print reflection", tool_check},
     {"inspect", "show a kernel's rewritten source, IR or reflection", tool_inspect},
     {"build", "make an artifact and a C header of a source", tool_build},
+    {"doctor", "try everything, and say what installs what is missing", tool_doctor},
     {"info", "show version, devices, limits and the compile cache", tool_info},
 };
 enum { VERB_COUNT = sizeof verbs / sizeof *verbs };
