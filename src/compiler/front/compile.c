@@ -191,7 +191,8 @@ static tombac_status repair(attempt *a, const diagnostic_list *list, bool *chang
         if (r->list->tokens[d->token].code == '?' &&
             (begins(d, "incompatible operand types") || begins(d, "conditional expression is ambiguous"))) {
             *changed |= front_wrap_ternary(r, d->token);
-        } else if (begins(d, "no member named '") && front_is_free(r, d->token) && front_is_swizzle(r, d->token)) {
+        } else if (begins(d, "no member named '") && front_is_free(r, d->token) &&
+                   front_is_swizzle(r, d->token)) {
             swizzles |= !r->asked[d->token];
             r->asked[d->token] = true;
         }
@@ -274,10 +275,11 @@ static tombac_status compile(attempt *a, front_result *result, tombac_error **er
         if (!again && !done && n + 1 < MAX_ATTEMPTS) status = repair(a, &list, &again);
         if (status != TOMBAC_OK)
             again = false;
-        else if (done) front_warn_unannotated(a->r, &result->diagnostics);
+        else if (done)
+            front_warn_unannotated(a->r, &result->diagnostics);
         if (done)
             front_show_diagnostics(a->r, &list, &result->diagnostics, NULL);
-        else if (!again)
+        else if (!again && status == TOMBAC_OK)
             status = fail(a, &list, error);
         free(list.items);
         if (done) {
@@ -305,6 +307,13 @@ static tombac_status refuse(const rewriter *r, tombac_error **error)
         bool selected =
             site->kernel != NO_TOKEN && (!r->selected || &unit->kernels[site->kernel] == r->selected);
         if (!selected || !site->problem) continue;
+        const char *nearest = strncmp(site->problem, "unknown attribute", 17)
+                                  ? NULL
+                                  : front_nearest_attribute(&unit->list, site->problem_token);
+        if (nearest)
+            return front_fail_at(unit, site->problem_token, site->problem_status, error,
+                "unknown attribute '%.*s'; did you mean '%s'?", (int)t->length, unit->list.text + t->offset,
+                nearest);
         return front_fail_at(unit, site->problem_token, site->problem_status, error, site->problem,
             (int)t->length, unit->list.text + t->offset);
     }
