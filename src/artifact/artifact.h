@@ -5,7 +5,7 @@
  *
  *     {"format": 1, "tombac": "0.1.0", "source": "vec_add.metal",
  *      "options": {"standard", "math", "defines": [...], "include_folders": [...], "kernels": [...], "targets": [...],
- *                  "constants": [{"index", "value"}]},
+ *                  "set": ["NAME=VALUE", ...]},
  *      "listing": what `tombac-cc list` printed,
  *      "kernels": [{"name", "engine", "target", "constants": [{"index", "value": bytes as hexadecimal}]}]}
  *
