@@ -1,4 +1,5 @@
-// Sorts blocks of 1024 keys by Batcher's bitonic network in threadgroup memory; 512 threads, each compares a pair per step.
+// Sorts blocks of 1024 keys by Batcher's bitonic network in threadgroup memory; 512 threads, each compares
+// a pair per step.
 #include <metal_stdlib>
 using namespace metal;
 

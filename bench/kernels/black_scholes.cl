@@ -1,13 +1,14 @@
 static float distribution(float d)
 {
     float k = 1.0f / (1.0f + 0.2316419f * fabs(d));
-    float polynomial = k * (0.31938153f + k * (-0.356563782f + k * (1.781477937f + k * (-1.821255978f + k * 1.330274429f))));
+    float polynomial =
+        k * (0.31938153f + k * (-0.356563782f + k * (1.781477937f + k * (-1.821255978f + k * 1.330274429f))));
     float tail = 0.39894228f * exp(-0.5f * d * d) * polynomial;
     return d > 0.0f ? 1.0f - tail : tail;
 }
 
-kernel void black_scholes(global const float *price, global const float *strike, global const float *years, global float *call,
-                          global float *put, float rate, float volatility)
+kernel void black_scholes(global const float *price, global const float *strike, global const float *years,
+                          global float *call, global float *put, float rate, float volatility)
 {
     uint i = get_global_id(0);
     float s = price[i], x = strike[i], t = years[i];

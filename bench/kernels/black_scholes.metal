@@ -5,7 +5,8 @@ using namespace metal;
 static inline float distribution(float d)
 {
     float k = 1.0f / (1.0f + 0.2316419f * fabs(d));
-    float polynomial = k * (0.31938153f + k * (-0.356563782f + k * (1.781477937f + k * (-1.821255978f + k * 1.330274429f))));
+    float polynomial =
+        k * (0.31938153f + k * (-0.356563782f + k * (1.781477937f + k * (-1.821255978f + k * 1.330274429f))));
     float tail = 0.39894228f * exp(-0.5f * d * d) * polynomial;
     return d > 0.0f ? 1.0f - tail : tail;
 }

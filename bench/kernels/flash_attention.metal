@@ -1,5 +1,6 @@
-// Attention of one head after the other, softmax computed on the way (Dao et al., FlashAttention): a SIMD-group takes one query,
-// a threadgroup four; 32 keys and values at a time lie in threadgroup memory. Heads have 64 columns.
+// Attention of one head after the other, softmax computed on the way (Dao et al., FlashAttention): a SIMD-
+// group takes one query, a threadgroup four; 32 keys and values at a time lie in threadgroup memory. Heads
+// have 64 columns.
 #include <metal_stdlib>
 using namespace metal;
 

@@ -1,4 +1,5 @@
-// Counts of byte values: by atomics on device memory, and by atomics on threadgroup memory that are merged at the end.
+// Counts of byte values: by atomics on device memory, and by atomics on threadgroup memory that are merged
+// at the end.
 #include <metal_stdlib>
 using namespace metal;
 
@@ -23,5 +24,6 @@ kernel void histogram_local(device const uchar *image [[buffer(0)]],
     for (uint k = 0; k < 64; k++)
         atomic_fetch_add_explicit(&counts[image[i + k * threads]], 1u, memory_order_relaxed);
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    atomic_fetch_add_explicit(&bins[t], atomic_load_explicit(&counts[t], memory_order_relaxed), memory_order_relaxed);
+    uint count = atomic_load_explicit(&counts[t], memory_order_relaxed);
+    atomic_fetch_add_explicit(&bins[t], count, memory_order_relaxed);
 }

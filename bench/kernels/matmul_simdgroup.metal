@@ -1,5 +1,6 @@
-// C = A x B with SIMD-group matrices. A threadgroup of four SIMD-groups computes a tile of 64 x 64, each of them 32 x 32 as 4 x 4
-// matrices of 8 x 8; 32 columns of A and rows of B at a time pass through threadgroup memory. Sizes are multiples of 64.
+// C = A x B with SIMD-group matrices. A threadgroup of four SIMD-groups computes a tile of 64 x 64, each of
+// them 32 x 32 as 4 x 4 matrices of 8 x 8; 32 columns of A and rows of B at a time pass through threadgroup
+// memory. Sizes are multiples of 64.
 #include <metal_stdlib>
 #include <metal_simdgroup_matrix>
 using namespace metal;
@@ -34,7 +35,8 @@ static inline void multiply(device const T *A, device const T *B, device float *
             for (uint j = 0; j < 4; j++) simdgroup_load(right[j], b + k * TILE + first_column + 8 * j, TILE);
             for (uint i = 0; i < 4; i++) {
                 simdgroup_load(left[i], a + (first_row + 8 * i) * DEPTH + k, DEPTH);
-                for (uint j = 0; j < 4; j++) simdgroup_multiply_accumulate(sums[i][j], left[i], right[j], sums[i][j]);
+                for (uint j = 0; j < 4; j++)
+                    simdgroup_multiply_accumulate(sums[i][j], left[i], right[j], sums[i][j]);
             }
         }
         threadgroup_barrier(mem_flags::mem_threadgroup);

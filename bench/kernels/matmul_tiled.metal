@@ -1,4 +1,5 @@
-// C = A x B through tiles in threadgroup memory; a threadgroup of SIZE x SIZE threads computes one tile of C.
+// C = A x B through tiles in threadgroup memory; a threadgroup of SIZE x SIZE threads computes one tile of
+// C.
 #include <metal_stdlib>
 using namespace metal;
 

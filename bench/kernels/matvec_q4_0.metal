@@ -1,5 +1,5 @@
-// y = W x with 4-bit weights: a block holds 32 of them as nibbles and one scale. A SIMD-group computes four rows, its lanes take
-// every 32nd block.
+// y = W x with 4-bit weights: a block holds 32 of them as nibbles and one scale. A SIMD-group computes four
+// rows, its lanes take every 32nd block.
 #include <metal_stdlib>
 using namespace metal;
 

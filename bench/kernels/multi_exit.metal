@@ -1,4 +1,5 @@
-// Integer work with early returns, breaks out of two levels, and continues: control flow that has no structure to keep.
+// Integer work with early returns, breaks out of two levels, and continues: control flow that has no
+// structure to keep.
 #include <metal_stdlib>
 using namespace metal;
 

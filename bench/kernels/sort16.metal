@@ -1,4 +1,5 @@
-// Every thread sorts 16 numbers in a private array by insertion: nested loops whose lengths depend on the data.
+// Every thread sorts 16 numbers in a private array by insertion: nested loops whose lengths depend on the
+// data.
 #include <metal_stdlib>
 using namespace metal;
 

@@ -260,6 +260,7 @@ tombac_status cc_emit_simd(const cc_request *request, tb_text *output, tb_text *
     cpu_options options = {.target = j.kernel->target};
     size_t context_size;
     memcpy(options.threads, j.kernel->kernel->required_threads, sizeof options.threads);
+    cpu_set_llvm_options();
     status = ir_optimise(j.kernel, error);
     if (status == TOMBAC_OK) status = cpu_vectorise(j.kernel->module, &options, &context_size, error);
     if (status == TOMBAC_OK) status = cpu_optimise(j.kernel->module, j.kernel->machine, error);

@@ -12,7 +12,6 @@ typedef __attribute__((opencl_global)) char *Memory;
 {
     raytracing::intersector<> i; // expected-error@metal_raytracing:* {{intersector is not supported by Tombac}} expected-note {{}}
     visible_function_table<void()> v; // expected-error@metal_visible_function_table:* {{visible_function_table is not supported by Tombac}} expected-note {{}}
-    simdgroup_event::async_copy(m, m); // expected-error@metal_simdgroup_matrix:* {{simdgroup_event::async_copy is not supported by Tombac}} expected-note {{}}
     simdgroup_matrix<int, 8, 8> a; // expected-error@metal_simdgroup_matrix:* {{simdgroup_matrix holds half, bfloat or float}} expected-note {{}}
     simdgroup_matrix<float, 16, 8> c; // expected-error@metal_simdgroup_matrix:* {{simdgroup_matrix has 8 columns and 8 rows}} expected-note {{}}
     atomic<short> h; // expected-error@metal_atomic:* {{atomic<T> exists for int, uint, bool, float, long and ulong}} expected-note {{}}

@@ -39,7 +39,7 @@ tombac_status cpu_target_machine(const char *target, LLVMTargetMachineRef *machi
         LLVMDisposeMessage(message);
         return status;
     }
-    *machine = LLVMCreateTargetMachine(llvm_target, "x86_64-unknown-linux-gnu", target, "",
+    *machine = LLVMCreateTargetMachine(llvm_target, "x86_64-unknown-linux-gnu", target, CPU_TARGET_FEATURES,
         LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelDefault);
     if (!*machine) return tb_fail(error, TOMBAC_ERROR_COMPILER, "cpu engine: LLVM made no target machine");
     return TOMBAC_OK;

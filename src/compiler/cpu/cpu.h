@@ -25,6 +25,8 @@
 #include <stdint.h>
 
 #define CPU_KERNEL_FUNCTION "tombac.kernel"
+/* Without it LLVM takes gathers apart on AVX2, into a branch per lane. */
+#define CPU_TARGET_FEATURES "+fast-gather"
 
 typedef struct cpu_options {
     const char *target; /* "x86-64-v3", "x86-64-v4": level that the code may use */

@@ -28,6 +28,7 @@ static void add_string(cpu_kernel *k, LLVMValueRef function, const char *name, c
 static void function_attributes(cpu_kernel *k, LLVMValueRef function)
 {
     add_string(k, function, "target-cpu", k->options->target);
+    add_string(k, function, "target-features", CPU_TARGET_FEATURES);
     add_string(k, function, "prefer-vector-width", k->piece_bytes == 64 ? "512" : "256");
     add_string(k, function, "min-legal-vector-width", k->piece_bytes == 64 ? "512" : "256");
     LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, cpu_attribute(k, "nounwind", 0));

@@ -238,7 +238,8 @@ void cpu_emit_store(cpu_kernel *k, cpu_value *value)
     }
     bool maskable = k->mask == k->all || masks_are_cheap(k, size), linear = cpu_shape_is_linear(&s, size);
     if (!(linear && maskable) && cpu_group_store(k, value)) return;
-    if ((!linear && !is_blockwise(&s, size) && size < 4) || !maskable) {
+    bool can_scatter = k->piece_bytes == 64 && size >= 4; /* AVX2 has no scatter */
+    if ((!linear && !is_blockwise(&s, size) && !can_scatter) || !maskable) {
         cpu_by_lanes(k, ir);
         return;
     }

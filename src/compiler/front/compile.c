@@ -60,6 +60,7 @@ static void push_warnings(arguments *a, bool wanted)
 typedef struct attempt {
     rewriter *r;
     bool syntax_only, use_pch;
+    bool newer; /* C++20, for template parameters of class types */
     tb_text text;
     uint32_t *offsets;
     tb_process process;
@@ -76,7 +77,8 @@ static tombac_status run(attempt *a, tombac_error **error)
     tb_text_printf(&umbrella, "%s/" FRONT_UMBRELLA, unit->paths.msl);
     if (umbrella.bad) return tb_fail_memory(error);
     push(&line, unit->paths.clang);
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) push(&line, fixed[i]);
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+        push(&line, a->newer && !strcmp(fixed[i], "-std=c++17") ? "-std=c++20" : fixed[i]);
     push_math(&line, a->r->safe_base ? TOMBAC_MATH_SAFE : unit->options.math);
     push_warnings(&line, unit->options.warnings);
     push(&line, "-internal-isystem");
@@ -232,6 +234,22 @@ static tombac_status fail(attempt *a, const diagnostic_list *list, tombac_error 
     return status;
 }
 
+/* Template parameters of class types came with C++20, and kernels use them with tensor operations. Everything
+ * else stays C++17, for which the headers are precompiled. */
+static bool needs_newer(attempt *a, const diagnostic_list *list)
+{
+    bool found = false;
+    for (size_t i = 0; !a->newer && i < list->count; i++)
+        found |= list->items[i].kind == DIAGNOSTIC_ERROR &&
+                 begins(&list->items[i], "a non-type template parameter cannot have type") &&
+                 front_diagnostic_says(&list->items[i], "before C++20");
+    if (found) {
+        a->newer = true;
+        a->use_pch = false;
+    }
+    return found;
+}
+
 /* Runs clang until it is content or nothing can be repaired. */
 static tombac_status compile(attempt *a, front_result *result, tombac_error **error)
 {
@@ -250,7 +268,7 @@ static tombac_status compile(attempt *a, front_result *result, tombac_error **er
         else if (!front_parse_diagnostics(a->r, &a->process.errors, &a->text, a->offsets, &list))
             return tb_fail_memory(error);
         bool done = !again && a->process.exit_status == 0;
-        if (!again && !done && n + 1 < MAX_ATTEMPTS) again = repair(a, &list);
+        if (!again && !done && n + 1 < MAX_ATTEMPTS) again = needs_newer(a, &list) || repair(a, &list);
         if (done) front_warn_unannotated(a->r, &result->diagnostics);
         if (done)
             front_show_diagnostics(a->r, &list, &result->diagnostics, NULL);

@@ -38,9 +38,12 @@ static void read_function_attribute(
         site->host_name = a->argument;
         site->host_name_end = a->argument_end;
     } else if (!strcmp(a->known, "max_total_threads_per_threadgroup")) {
-        /* An expression of template parameters has no value here; the limit of the device then holds. */
-        if (front_evaluate(unit, a->argument, a->argument_end, &value) && value > 0 && value <= 1024)
+        if (!front_evaluate(unit, a->argument, a->argument_end, &value)) {
+            site->limit = a->argument;
+            site->limit_end = a->argument_end;
+        } else if (value > 0 && value <= 1024) {
             kernel->max_total_threads = (uint32_t)value;
+        }
     } else if (!strcmp(a->known, "required_threads_per_threadgroup")) {
         uint32_t first = a->argument, dimension = 0;
         for (int i = 0; i < 3; i++) kernel->required_threads[i] = 1;

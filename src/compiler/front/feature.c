@@ -91,12 +91,9 @@ static uint32_t find_use(const rewriter *r, const char *name)
 {
     const token_list *list = r->list;
     uint32_t found = NO_TOKEN;
-    bool is_attribute = name[0] == '[';
-    if (is_attribute) name += 2;
     for (uint32_t i = 0; i < list->count; i++) {
         if (list->tokens[i].kind != TOKEN_IDENTIFIER || !spells(list, i, name)) continue;
-        if (!is_attribute && declares(list, i)) return NO_TOKEN;
-        if (is_attribute && !(i > 1 && list->tokens[i].bracket == '[')) continue;
+        if (declares(list, i)) return NO_TOKEN;
         if (found == NO_TOKEN && !r->edits.edits[i].blank && !is_foreign(list, i)) found = i;
     }
     return found;

@@ -101,6 +101,7 @@ typedef struct front_result {
  *   - the kernel is the function annotated "tombac.kernel:NAME" in llvm.global.annotations (NAME as the host sees it; an
  *     explicit instantiation is annotated "tombac.host_name:NAME"), its parameters in the order of front_kernel, vectors
  *     byval, with no annotations on parameters;
+ *   - a limit of threads that depends on template parameters is the argument of a call to __tombac_limit in the kernel;
  *   - function constant C is an external, mutable global annotated "tombac.function_constant:C", and a bool global
  *     annotated "tombac.function_constant_defined:C" stands for is_function_constant_defined(C);
  *   - device and constant memory is address space 1, threadgroup memory 3, everything else 0; threadgroup variables are

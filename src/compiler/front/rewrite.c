@@ -130,6 +130,8 @@ tombac_status front_rewrite_start(
     if (status == TOMBAC_OK) status = front_rewrite_variables(r);
     if (status != TOMBAC_OK) return status;
     rewrite_words(r);
+    front_rewrite_initialisers(r);
+    front_rewrite_aliases(r);
     front_rewrite_pragmas(r);
     front_rewrite_ternaries(r);
     if (r->edits.too_large) return tb_fail(error, TOMBAC_ERROR_SOURCE, "the source is too deeply nested");

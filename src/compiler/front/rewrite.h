@@ -55,6 +55,10 @@ bool front_rewrite_number(const char *text, size_t length, tb_text *out);
 /* rewrite_swizzle.c: R9. */
 void front_find_swizzle_fields(rewriter *r);
 void front_rewrite_swizzle(rewriter *r, uint32_t i, bool even_if_field);
+/* rewrite_initialiser.c: R14. */
+void front_rewrite_initialisers(rewriter *r);
+/* rewrite_alias.c: functions that are declared by Apple's labels. */
+void front_rewrite_aliases(rewriter *r);
 /* rewrite_ternary.c: R10. */
 void front_rewrite_ternaries(rewriter *r);
 /* Wraps the operands of the '?' at i; false if that was done before or cannot be. */

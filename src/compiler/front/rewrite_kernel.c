@@ -23,6 +23,18 @@ void front_select(rewriter *r)
     }
 }
 
+/* max_total_threads_per_threadgroup(N * 32): clang evaluates it in every instantiation, for ir/ to read. */
+static void note_limit(rewriter *r, const kernel_site *site)
+{
+    tb_text text = {0};
+    tb_text_puts(&text, " __tombac::limit(unsigned(");
+    front_append_tokens(r->list, site->limit, site->limit_end, &text);
+    tb_text_puts(&text, "));");
+    front_edit_after(&r->edits, site->body, tb_text_string(&text));
+    r->edits.pool.bad |= text.bad;
+    tb_text_free(&text);
+}
+
 static void rewrite_definition(rewriter *r, const kernel_site *site)
 {
     const token *t = r->list->tokens;
@@ -33,7 +45,8 @@ static void rewrite_definition(rewriter *r, const kernel_site *site)
         tb_text_puts(&text, name);
     else
         tb_text_append(&text, token_text(r->list, site->name), t[site->name].length);
-    tb_text_puts(&text, "\")]] ");
+    tb_text_puts(&text, "\")");
+    tb_text_puts(&text, "]] ");
     uint32_t start = site->start;
     if (t[start].code == KW_EXTERN && t[start + 1].kind == TOKEN_STRING) start += 2;
     for (uint32_t i = start; i < site->name; i++) {
@@ -45,6 +58,7 @@ static void rewrite_definition(rewriter *r, const kernel_site *site)
     front_edit_before(&r->edits, start, tb_text_string(&text));
     r->edits.pool.bad |= text.bad;
     tb_text_free(&text);
+    if (site->limit_end > site->limit && site->body != NO_TOKEN) note_limit(r, site);
 }
 
 static void rewrite_instantiation(rewriter *r, const kernel_site *site)

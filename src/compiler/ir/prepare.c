@@ -187,11 +187,24 @@ static tombac_status check_functions(ir_kernel *kernel, tombac_error **error)
             return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,
                 "function '%s' is recursive or called through a pointer, which is not supported", name);
         }
+        if (LLVMGetFirstUse(f) && ir_name_starts(f, "air."))
+            return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "'%s' is not supported", name);
         if (LLVMGetFirstUse(f) && !ir_name_starts(f, "__tombac_")) {
             return ir_internal_error(kernel->kernel, error, "function '%s' has no definition", name);
         }
     }
     return TOMBAC_OK;
+}
+
+/* __tombac_limit(n): the front end's note of a limit that only clang could evaluate. */
+static void read_limit(LLVMValueRef instruction, void *context)
+{
+    ir_kernel *kernel = context;
+    LLVMValueRef callee = ir_callee(instruction);
+    if (!callee || !ir_name_starts(callee, "__tombac_limit")) return;
+    LLVMValueRef value = LLVMGetOperand(instruction, 0);
+    if (LLVMIsAConstantInt(value)) kernel->max_total_threads = (uint32_t)LLVMConstIntGetZExtValue(value);
+    LLVMInstructionEraseFromParent(instruction);
 }
 
 /* Metal has no variable that outlives a launch: program-scope ones are constant or hold the launch's function
@@ -302,6 +315,8 @@ static tombac_status inline_and_clean(ir_kernel *kernel, const char *math_librar
     internalise_globals(kernel->module, true);
     status = ir_run_passes(kernel, "always-inline,globaldce", error);
     if (status == TOMBAC_OK) status = unroll_recursion(kernel, error);
+    kernel->max_total_threads = kernel->kernel->max_total_threads;
+    if (status == TOMBAC_OK) ir_visit(kernel->function, read_limit, kernel);
     if (status == TOMBAC_OK) status = ir_loops_merge_latches(kernel->function, error);
     /* First sroa: it splits copies of structs by their members, not by the alignment that the inliner gives
      * them. */

@@ -43,10 +43,7 @@ static unsigned before(unsigned version)
 
 static void append_use(tb_text *source, const front_feature *f, size_t i)
 {
-    if (f->name[0] == '[')
-        tb_text_printf(source, "%s(1, 1, 1)]] kernel void k%zu(device uint *p) {}\n", f->name, i);
-    else
-        tb_text_printf(source, "kernel void k%zu(device uint *p) { %s }\n", i, f->example);
+    tb_text_printf(source, "kernel void k%zu(device uint *p) { %s }\n", i, f->example);
 }
 
 static void every_row_is_refused_below_its_version(void **state)
@@ -55,7 +52,7 @@ static void every_row_is_refused_below_its_version(void **state)
         const front_feature *f = front_feature_at(i);
         tb_text source = {0}, message = {0}, wanted = {0};
         append_use(&source, f, i);
-        const char *word = f->name + (f->name[0] == '[' ? 2 : 0);
+        const char *word = f->name;
         size_t length = strcspn(word, "<(");
         const char *at = strstr(source.data, word);
         assert_non_null(at);

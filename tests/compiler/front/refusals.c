@@ -11,9 +11,9 @@ static const struct {
 } cases[] = {
     {"kernel void k(device float *a) { double x = 3; a[0] = x; }", "3:34: error: type 'double' does not exist in Metal"},
     {"struct d { int doubled; }; kernel void k(device int *a) { d x; x.doubled = 1; a[0] = x.doubled; }", NULL},
-    {"kernel void k(device int *a) { int *p = new int[3]; a[0] = p[0]; }", "3:41: error: 'new' is not available in Metal"},
-    {"kernel void k(device int *a) { int *p = a[0] ? nullptr : nullptr; delete p; }",
-        "3:67: error: 'delete' is not available in Metal"},
+    {"kernel void k(device int *a) { thread int *p = new int[3]; a[0] = p[0]; }", "3:48: error: 'new' is not available in Metal"},
+    {"kernel void k(device int *a) { thread int *p = a[0] ? nullptr : nullptr; delete p; }",
+        "3:74: error: 'delete' is not available in Metal"},
     {"struct s { s() = default; s(int) = delete; }; kernel void k(device int *a) { s x; a[0] = sizeof(x); }", NULL},
     {"kernel void k(device int *a) { try { a[0] = 1; } catch (...) { } }",
         "3:32: error: exceptions are not available in Metal"},
