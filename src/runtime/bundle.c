@@ -184,7 +184,8 @@ tombac_status rt_bundle_find(const rt_bundle *bundle, const rt_request *request,
     for (size_t i = 0; i < bundle->entry_count; i++) {
         const entry *e = &bundle->entries[i];
         bool fits = strcmp(e->name, request->kernel) == 0 && strcmp(e->engine, request->engine) == 0 &&
-                    same_values(e, request) && rt_target_runs(e->target);
+                    same_values(e, request) &&
+                    (request->driver_target ? strcmp(e->target, request->target) == 0 : rt_target_runs(e->target));
         /* "x86-64", "x86-64-v2", ...: levels order as their names do */
         if (fits && (!best || strcmp(e->target, best->target) > 0)) best = e;
     }
