@@ -4,6 +4,7 @@
 #include "fake.h"
 
 #include <ftw.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
 
@@ -336,8 +337,18 @@ static tombac_status use_graph(float *result, tombac_error **error)
     return status;
 }
 
+static void *wait_a_moment(void *argument)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    return NULL;
+}
+
 static void test_operations(void **state)
 {
+    /* libc keeps the stacks of ended threads, each with a block of its own; how many workers run varies. */
+    pthread_t threads[5];
+    for (int i = 0; i < 5; i++) assert_int_equal(pthread_create(&threads[i], NULL, wait_a_moment, NULL), 0);
+    for (int i = 0; i < 5; i++) pthread_join(threads[i], NULL);
     assert_true(sweep(use_graph, NULL, *state) > 100);
 }
 
