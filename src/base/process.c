@@ -97,7 +97,7 @@ static void drain(int *fd, tb_text *text)
     else if (got == 0 || (errno != EINTR && errno != EAGAIN)) close_end(fd);
 }
 
-/* Feeds and drains the pipes until the child closed both outputs or the time is over (false). */
+/* Feeds and drains the pipes until the child closed both outputs, or the time is over or it wrote too much (false). */
 static bool pump(tb_process *process, pipes *p, double deadline)
 {
     size_t fed = 0;
@@ -114,6 +114,8 @@ static bool pump(tb_process *process, pipes *p, double deadline)
         }
         if (poll(polled, 3, wait) < 0 && errno != EINTR) return true;
         if (polled[0].revents) drain(&p->read[OUT], &process->output);
+        process->wrote_too_much = process->output_limit && process->output.size > process->output_limit;
+        if (process->wrote_too_much) return false;
         if (polled[1].revents) drain(&p->read[ERR], &process->errors);
         if (p->write[IN] >= 0 && polled[2].revents) {
             ssize_t put = write(p->write[IN], (const char *)process->input + fed, process->input_size - fed);
@@ -128,7 +130,7 @@ tombac_status tb_process_run(tb_process *process, tombac_error **error)
 {
     pipes p;
     process->output = process->errors = (tb_text){0};
-    process->timed_out = false;
+    process->timed_out = process->wrote_too_much = false;
     if (!pipes_open(&p)) return tb_fail_errno(error, "cannot create a pipe");
     /* A child that exits early must not kill the caller by SIGPIPE: block it in this thread, and eat it. */
     sigset_t pipe_signal, before;
@@ -152,7 +154,7 @@ tombac_status tb_process_run(tb_process *process, tombac_error **error)
     while (failed < 0 && errno == EINTR);
     double deadline = process->time_limit > 0 ? now() + process->time_limit : 0;
     if (failed <= 0 && !pump(process, &p, deadline)) {
-        process->timed_out = true;
+        process->timed_out = !process->wrote_too_much;
         kill(-pid, SIGKILL);
         kill(pid, SIGKILL);
     }
@@ -165,6 +167,9 @@ tombac_status tb_process_run(tb_process *process, tombac_error **error)
     } else if (process->timed_out) {
         status = tb_fail(error, TOMBAC_ERROR_TIMEOUT, "'%s' ran longer than %g s and was stopped", process->arguments[0],
             process->time_limit);
+    } else if (process->wrote_too_much) {
+        status = tb_fail(error, TOMBAC_ERROR_IO, "'%s' wrote more than %zu bytes and was stopped", process->arguments[0],
+            process->output_limit);
     } else if (process->output.bad || process->errors.bad) {
         status = tb_fail_memory(error);
     }

@@ -11,14 +11,15 @@ typedef struct tb_process {
     size_t input_size;
     double time_limit;   /* seconds of wall clock, 0: none; past it the child's process group is killed */
     size_t memory_limit; /* bytes of address space (RLIMIT_AS), 0: none */
+    size_t output_limit; /* bytes of standard output, 0: none; a child that writes more is killed */
     /* Results */
     tb_text output, errors; /* standard output and error; the caller frees them */
     int exit_status;        /* exit code, or 128 + signal */
-    bool timed_out;
+    bool timed_out, wrote_too_much;
 } tb_process;
 
 /* Runs the child to its end. TOMBAC_OK means that it ran, whatever exit_status says. A program that cannot be started is
- * TOMBAC_ERROR_NOT_FOUND; running over the time limit is TOMBAC_ERROR_TIMEOUT. Thread-safe; starts no shell. */
+ * TOMBAC_ERROR_NOT_FOUND; running over the time limit is TOMBAC_ERROR_TIMEOUT; over the output limit, TOMBAC_ERROR_IO. Thread-safe; starts no shell. */
 tombac_status tb_process_run(tb_process *process, tombac_error **error);
 
 #endif

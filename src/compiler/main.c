@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 enum { EXIT_USAGE = 2, EXIT_SOURCE = 3, EXIT_UNSUPPORTED = 4, EXIT_COMPILER = 5 };
+enum { MAX_SOURCE = 64 << 20 };
 
 static const struct {
     const char *name;
@@ -147,6 +148,7 @@ static bool read_standard_input(command *c)
         if (got < 0) return complain("cannot read standard input: %s", strerror(errno));
         if (got == 0) break;
         tb_text_append(&c->source, block, (size_t)got);
+        if (c->source.size > MAX_SOURCE) return complain("%s", "standard input has more than 64 MB");
     }
     if (c->source.bad) return complain("%s", "out of memory");
     c->request.source = tb_text_string(&c->source);

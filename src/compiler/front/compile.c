@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MAX_ATTEMPTS = 8, MAX_ARGUMENTS = 80, TIME_LIMIT = 300 };
-static const size_t memory_limit = (size_t)16 << 30;
+enum { MAX_ATTEMPTS = 8, MAX_ARGUMENTS = 80, TIME_LIMIT = 200 };
+static const size_t memory_limit = (size_t)8 << 30;
 
 typedef struct arguments {
     const char *list[MAX_ARGUMENTS];

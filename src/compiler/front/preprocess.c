@@ -16,8 +16,10 @@
 #include <xxhash.h>
 
 enum { MAX_ARGUMENTS = 64 };
-static const size_t memory_limit = (size_t)8 << 30;
-static const size_t source_limit = (size_t)256 << 20;
+/* The largest known source is 4 MB after preprocessing; tokens need about 60 bytes of memory for each of text. */
+static const size_t memory_limit = (size_t)4 << 30;
+static const size_t source_limit = (size_t)64 << 20;
+enum { TIME_LIMIT = 60 };
 
 typedef struct command_line {
     const char **arguments; /* NULL-terminated */
@@ -188,8 +190,9 @@ static tombac_status run_clang(
     tb_process process = {.arguments = arguments,
         .input = input->data,
         .input_size = input->size,
-        .time_limit = 120,
-        .memory_limit = memory_limit};
+        .time_limit = TIME_LIMIT,
+        .memory_limit = memory_limit,
+        .output_limit = source_limit};
     tombac_status status = tb_process_run(&process, error);
     if (status == TOMBAC_ERROR_NOT_FOUND) {
         if (error) tombac_error_release(*error);
@@ -198,7 +201,11 @@ static tombac_status run_clang(
     } else if (status == TOMBAC_ERROR_TIMEOUT) {
         if (error) tombac_error_release(*error);
         status =
-            tb_fail(error, TOMBAC_ERROR_COMPILER, "the preprocessor ran longer than 120 s and was stopped");
+            tb_fail(error, TOMBAC_ERROR_COMPILER, "the preprocessor ran longer than %d s and was stopped", TIME_LIMIT);
+    } else if (process.wrote_too_much) {
+        if (error) tombac_error_release(*error);
+        status = tb_fail(error, TOMBAC_ERROR_SOURCE, "the source has more than %zu MB after preprocessing",
+            source_limit >> 20);
     } else if (status == TOMBAC_OK && process.exit_status > 1) {
         status = tb_fail(
             error, TOMBAC_ERROR_COMPILER, "the preprocessor failed with status %d", process.exit_status);

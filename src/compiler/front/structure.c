@@ -17,7 +17,11 @@ enum {
     SAW_ASSIGNMENT = 32
 };
 
-enum { MAX_ANGLE_TOKENS = 4096, MAX_DEPTH = 256 }; /* the depth is clang's own limit too */
+enum {
+    MAX_ANGLE_TOKENS = 4096,
+    MAX_ANGLE_DEPTH = 128,
+    MAX_DEPTH = 256
+}; /* the depth is clang's own limit too */
 
 typedef struct level {
     uint32_t open;         /* token of the bracket, NO_TOKEN at the top */
@@ -33,7 +37,9 @@ uint32_t front_angle_match(const token_list *list, uint32_t open)
     uint32_t depth = 0, limit = list->count - open > MAX_ANGLE_TOKENS ? open + MAX_ANGLE_TOKENS : list->count;
     for (uint32_t i = open; i < limit; i++) {
         switch (t[i].code) {
-        case '<': depth++; break;
+        case '<':
+            if (++depth > MAX_ANGLE_DEPTH) return NO_TOKEN;
+            break;
         case '>':
             if (--depth == 0) return i;
             break;

@@ -53,7 +53,7 @@ static const struct {
      "kernel void k(device int *a [[buffer(1), function_constant(c)]], device int *b [[buffer(1)]]) { *b = "
      "1; }",
         NULL},
-    {"kernel void k(device int *a [[bufer(0)]]) { *a = 1; }", "3:31: error: unknown attribute 'bufer'"},
+    {"kernel void k(device int *a [[bufer(0)]]) { *a = 1; }", "3:31: error: unknown attribute 'bufer'; did you mean 'buffer'?"},
     {"kernel void k(device int *a [[maybe_unused]]) { }", NULL},
     {"kernel void k(device int *a, float i [[thread_position_in_grid]]) { *a = i; }",
         "3:36: error: kernel parameter 'i' receives a position: its type must be ushort or uint, or a vector "

@@ -1,0 +1,59 @@
+"""Hostile sources: hostile.py TOMBAC_CC. Each must end in an error of the expected kind, in bounded time, without a crash of
+tombac-cc itself (a negative return code, or a sanitizer's) and without a kilobyte of message for every kilobyte of source."""
+import subprocess
+import sys
+import time
+
+MEGABYTE = 1 << 20
+KERNEL = "kernel void k(device int *o) { o[0] = %s; }\n"
+
+
+def doubled(n):
+    lines = ["#define M0 1 +"]
+    lines += [f"#define M{i} M{i - 1} M{i - 1}" for i in range(1, n + 1)]
+    return "\n".join(lines) + "\n" + KERNEL % f"M{n} 0"
+
+
+CASES = {
+    "endless templates": ("template <int N> struct A { static constexpr int v = A<N + 1>::v + A<N * 2 + 1>::v; };\n"
+                          + KERNEL % "A<1>::v", 3, 60),
+    "growing types": ("template <typename T> struct P {};\ntemplate <typename T> int f(T) { return f(P<T>()); }\n"
+                      + KERNEL % "f(1)", 3, 60),
+    "endless constant": ("constexpr int f() { int i = 0; while (true) i ^= 1; return i; }\nconstant int c = f();\n"
+                         "static_assert(f() == 1, \"\");\n" + KERNEL % "c", 3, 60),
+    "nested brackets": (KERNEL % ("(" * 100000 + "1" + ")" * 100000), 3, 20),
+    "nested braces": ("kernel void k(device int *o) " + "{" * 50000 + "}" * 50000, 3, 20),
+    "nested ternaries": (KERNEL % ("o[1] ? o[2] : " * 20000 + "0"), None, 120),
+    "angle brackets": (KERNEL % ("a<" * 3000 + "1"), 3, 60),
+    "doubling macros": (doubled(40), 3, 70),
+    "recursive inclusion": ('#include "/dev/stdin"\n' * 3 + KERNEL % "1", None, 70),
+    "one long line": ("// " + "x" * (40 * MEGABYTE) + "\n" + KERNEL % "undeclared", 3, 70),
+    "100 MB": (" " * (100 * MEGABYTE) + KERNEL % "1", 2, 60),
+    "10 MB of tokens": ("int f(int x) { return x" + " + x" * (2 * MEGABYTE) + "; }\n" + KERNEL % "1", None, 220),
+    "binary": ("\x01\x7f\x00" * 1000, 3, 20),
+    "unterminated": ('kernel void k(device int *o) { "abc', 3, 20),
+    "quotes": ("'" * 99999, 3, 20),
+}
+
+
+def main():
+    failed = 0
+    for name, (source, status, limit) in CASES.items():
+        start = time.monotonic()
+        try:
+            result = subprocess.run([sys.argv[1], "check", "-"], input=source.encode(), capture_output=True, timeout=limit)
+        except subprocess.TimeoutExpired:
+            print(f"FAIL {name}: more than {limit} s")
+            failed += 1
+            continue
+        seconds = time.monotonic() - start
+        wrong = result.returncode < 0 or result.returncode > 5
+        wrong |= status is not None and result.returncode != status
+        wrong |= len(result.stderr) > 200000 or (result.returncode != 0 and not result.stderr)
+        print(f"{'FAIL' if wrong else 'ok  '} {name}: status {result.returncode}, {seconds:.1f} s, "
+              f"{result.stderr[:160].decode(errors='replace')!r}", flush=True)
+        failed += wrong
+    return 1 if failed else 0
+
+
+sys.exit(main())
