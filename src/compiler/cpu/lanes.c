@@ -87,8 +87,8 @@ typedef struct one {
     int count, result_count;
 } one;
 
-/* One OS thread runs the threadgroup, so its memory needs no lock. That Metal's atomic functions take
- * volatile objects says nothing: they take all of them so. */
+/* One OS thread runs the threadgroup, so its memory needs no lock: an update is a load and a store, lane after lane.
+ * That every atomic function of Metal takes a pointer to volatile says nothing about who else looks. */
 static bool is_threadgroup_memory(LLVMValueRef pointer)
 {
     return LLVMGetPointerAddressSpace(LLVMTypeOf(pointer)) == 3;
