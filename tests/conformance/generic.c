@@ -127,13 +127,15 @@ static void run_wrong_cast(cf_test *t, const int *p)
     uint32_t out[8] = {0};
     char message[512];
     uint32_t threads = p[0] ? 8 : 5;
-    cf_call call = {.file = "generic.metal", .kernel = "wrong_cast", .grid = {threads, 1, 1}, .group = {8, 1, 1}};
+    cf_call call = {
+        .file = "generic.metal", .kernel = "wrong_cast", .grid = {threads, 1, 1}, .group = {8, 1, 1}};
     call.standard = "metal4.1";
     cf_buffer(&call, 0, out, sizeof out);
     tombac_status status = cf_try(t, &call, message, sizeof message);
     if (!p[0] && status != TOMBAC_OK) cf_fail(t, "a right cast fails: %s", message);
     if (p[0] && status == TOMBAC_OK) cf_fail(t, "a wrong cast is not reported");
-    if (p[0] && status != TOMBAC_OK && !strstr(message, "static_cast<device uint*> of a pointer to other memory"))
+    if (p[0] && status != TOMBAC_OK &&
+        !strstr(message, "static_cast<device uint*> of a pointer to other memory"))
         cf_fail(t, "the message is: %s", message);
 }
 

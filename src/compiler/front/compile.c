@@ -179,23 +179,26 @@ static bool leave_out(attempt *a, const diagnostic_list *list)
     return changed;
 }
 
-/* Applies what the errors ask for; false if there is nothing. */
-static bool repair(attempt *a, const diagnostic_list *list)
+/* Applies what the errors ask for; *changed is false if there is nothing. */
+static tombac_status repair(attempt *a, const diagnostic_list *list, bool *changed)
 {
     rewriter *r = a->r;
-    bool changed = leave_out(a, list);
+    bool swizzles = false;
+    *changed = leave_out(a, list);
     for (size_t i = 0; i < list->count; i++) {
         const diagnostic *d = &list->items[i];
         if (d->kind != DIAGNOSTIC_ERROR || d->token == NO_TOKEN || d->token >= r->list->count) continue;
         if (r->list->tokens[d->token].code == '?' &&
             (begins(d, "incompatible operand types") || begins(d, "conditional expression is ambiguous"))) {
-            changed |= front_wrap_ternary(r, d->token);
-        } else if (begins(d, "no member named '") && front_is_free(r, d->token)) {
-            front_rewrite_swizzle(r, d->token, true);
-            changed |= !front_is_free(r, d->token);
+            *changed |= front_wrap_ternary(r, d->token);
+        } else if (begins(d, "no member named '") && front_is_free(r, d->token) &&
+                   front_is_swizzle(r, d->token)) {
+            swizzles |= !r->asked[d->token];
+            r->asked[d->token] = true;
         }
     }
-    return changed;
+    *changed |= swizzles;
+    return swizzles ? front_rewrite_again(r) : TOMBAC_OK;
 }
 
 /* The precompiled headers were made by another clang or with other options. */
@@ -268,11 +271,15 @@ static tombac_status compile(attempt *a, front_result *result, tombac_error **er
         else if (!front_parse_diagnostics(a->r, &a->process.errors, &a->text, a->offsets, &list))
             return tb_fail_memory(error);
         bool done = !again && a->process.exit_status == 0;
-        if (!again && !done && n + 1 < MAX_ATTEMPTS) again = needs_newer(a, &list) || repair(a, &list);
-        if (done) front_warn_unannotated(a->r, &result->diagnostics);
+        if (!again && !done && n + 1 < MAX_ATTEMPTS) again = needs_newer(a, &list);
+        if (!again && !done && n + 1 < MAX_ATTEMPTS) status = repair(a, &list, &again);
+        if (status != TOMBAC_OK)
+            again = false;
+        else if (done)
+            front_warn_unannotated(a->r, &result->diagnostics);
         if (done)
             front_show_diagnostics(a->r, &list, &result->diagnostics, NULL);
-        else if (!again)
+        else if (!again && status == TOMBAC_OK)
             status = fail(a, &list, error);
         free(list.items);
         if (done) {
@@ -300,6 +307,13 @@ static tombac_status refuse(const rewriter *r, tombac_error **error)
         bool selected =
             site->kernel != NO_TOKEN && (!r->selected || &unit->kernels[site->kernel] == r->selected);
         if (!selected || !site->problem) continue;
+        const char *nearest = strncmp(site->problem, "unknown attribute", 17)
+                                  ? NULL
+                                  : front_nearest_attribute(&unit->list, site->problem_token);
+        if (nearest)
+            return front_fail_at(unit, site->problem_token, site->problem_status, error,
+                "unknown attribute '%.*s'; did you mean '%s'?", (int)t->length, unit->list.text + t->offset,
+                nearest);
         return front_fail_at(unit, site->problem_token, site->problem_status, error, site->problem,
             (int)t->length, unit->list.text + t->offset);
     }

@@ -33,6 +33,8 @@ typedef struct attribute_cursor {
 
 attribute_cursor front_attributes(const token_list *list, uint32_t open);
 bool front_next_attribute(attribute_cursor *cursor, attribute *out);
+/* The known attribute that is spelled most like token i, or NULL. */
+const char *front_nearest_attribute(const token_list *list, uint32_t i);
 /* The text of adjacent string literals joined, for host_name("a" "b"). NULL if memory is short; empty if
  * there are none. */
 char *front_join_strings(const token_list *list, uint32_t first, uint32_t end);

@@ -152,8 +152,8 @@ typedef struct history {
     size_t count;
 } history;
 
-/* The same words at the same place, as a template gives them for each instantiation and a header for each member of
- * a class? If not, they are noted. */
+/* The same words at the same place, as a template gives them for each instantiation and a header for each
+ * member of a class? If not, they are noted. */
 static bool repeats(history *h, const diagnostic *d, uint32_t at)
 {
     size_t known = h->count < MAX_HISTORY ? h->count : MAX_HISTORY;
@@ -202,6 +202,9 @@ static void show(
     front_position position = front_locate(r->unit, t->offset + d->inside, t->line);
     front_report(r->unit, position, kinds[d->kind], tb_text_string(&message), out);
     if (first && d->kind == DIAGNOSTIC_ERROR && !first->file) *first = position;
+    const char *hint = front_hint(tb_text_string(&message), message.size);
+    if (hint && d->kind != DIAGNOSTIC_WARNING)
+        tb_text_printf(out, "%s:%u:%u: note: %s\n", position.file, position.line, position.column, hint);
     out->bad |= message.bad;
     tb_text_free(&message);
 }
@@ -226,7 +229,8 @@ tombac_status front_show_diagnostics(
         used = d->token == NO_TOKEN ? at : NO_TOKEN;
         shown = !(d->kind == DIAGNOSTIC_WARNING && d->token == NO_TOKEN);
         if (at < r->list->count && front_diagnostic_says(d, FRONT_TERNARY_SIGN)) at = ternary_of(r, at);
-        bool follows = front_diagnostic_says(d, "variable length array declaration cannot have"); /* another error */
+        bool follows =
+            front_diagnostic_says(d, "variable length array declaration cannot have"); /* another error */
         if (follows || repeats(&seen, d, at)) {
             shown = false;
             continue;

@@ -34,6 +34,8 @@ bool front_diagnostic_says(const diagnostic *d, const char *words);
  * UNSUPPORTED if an error says that something is not supported. */
 tombac_status front_show_diagnostics(
     const rewriter *r, const diagnostic_list *list, tb_text *out, front_position *first);
+/* Advice about an error in Metal's words, or NULL (hint.c). */
+const char *front_hint(const char *message, size_t length);
 /* Appends a message with clang's spellings replaced by Metal's (words.c). `original` is the user's token. */
 void front_metal_words(
     const char *message, size_t length, const char *original, size_t original_length, tb_text *out);

@@ -94,7 +94,7 @@ static void rewrite_word(rewriter *r, uint32_t i)
     case KW_STATIC_CAST:
     case KW_REINTERPRET_CAST: rewrite_cast(r, i); break;
     case KW_COHERENT: rewrite_coherent(r, i); break;
-    case 0: front_rewrite_swizzle(r, i, false); break;
+    case 0: front_rewrite_swizzle(r, i); break;
     default: break;
     }
 }
@@ -114,14 +114,9 @@ static void rewrite_words(rewriter *r)
     }
 }
 
-tombac_status front_rewrite_start(
-    rewriter *r, front_unit *unit, const front_kernel *selected, tombac_error **error)
+static tombac_status run_rules(rewriter *r)
 {
-    *r = (rewriter){.unit = unit, .list = &unit->list, .selected = selected, .error = error};
-    r->swizzle_fields = calloc(SWIZZLE_NAMES, sizeof *r->swizzle_fields);
-    r->wrapped = calloc((size_t)unit->list.count + 1, sizeof *r->wrapped);
-    if (!front_edit_start(&r->edits, r->list) || !r->swizzle_fields || !r->wrapped)
-        return tb_fail_memory(error);
+    if (!front_edit_start(&r->edits, r->list)) return tb_fail_memory(r->error);
     front_select(r);
     front_find_swizzle_fields(r);
     front_rewrite_attributes(r);
@@ -134,8 +129,29 @@ tombac_status front_rewrite_start(
     front_rewrite_aliases(r);
     front_rewrite_pragmas(r);
     front_rewrite_ternaries(r);
-    if (r->edits.too_large) return tb_fail(error, TOMBAC_ERROR_SOURCE, "the source is too deeply nested");
-    return r->edits.pool.bad ? tb_fail_memory(error) : TOMBAC_OK;
+    if (r->edits.too_large)
+        return tb_fail(r->error, TOMBAC_ERROR_SOURCE, "the source is too deeply nested");
+    return r->edits.pool.bad ? tb_fail_memory(r->error) : TOMBAC_OK;
+}
+
+tombac_status front_rewrite_start(
+    rewriter *r, front_unit *unit, const front_kernel *selected, tombac_error **error)
+{
+    *r = (rewriter){.unit = unit, .list = &unit->list, .selected = selected, .error = error};
+    r->swizzle_fields = calloc(SWIZZLE_NAMES, sizeof *r->swizzle_fields);
+    r->wrapped = calloc((size_t)unit->list.count + 1, sizeof *r->wrapped);
+    r->asked = calloc((size_t)unit->list.count + 1, sizeof *r->asked);
+    if (!r->swizzle_fields || !r->wrapped || !r->asked) return tb_fail_memory(error);
+    return run_rules(r);
+}
+
+tombac_status front_rewrite_again(rewriter *r)
+{
+    front_edit_free(&r->edits);
+    memset(r->wrapped, 0, ((size_t)r->list->count + 1) * sizeof *r->wrapped);
+    r->safe_base = false;
+    r->safe_regions = 0;
+    return run_rules(r);
 }
 
 void front_rewrite_free(rewriter *r)
@@ -143,6 +159,7 @@ void front_rewrite_free(rewriter *r)
     front_edit_free(&r->edits);
     free(r->swizzle_fields);
     free(r->wrapped);
+    free(r->asked);
     free(r->unannotated);
     *r = (rewriter){0};
 }

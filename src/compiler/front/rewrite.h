@@ -23,6 +23,7 @@ typedef struct rewriter {
     const front_kernel *selected; /* NULL: the whole file */
     bool *swizzle_fields;         /* per swizzle spelling: a class of the source has a member of that name */
     bool *wrapped;                /* per token: this '?' has been wrapped already */
+    bool *asked;                  /* per token: clang asked for a wrapped '?', or for a swizzle in place of a field */
     bool safe_base;               /* a region that matters asks for safe math: see rewrite_pragma.c */
     unsigned safe_regions;        /* looked at */
     front_unannotated *unannotated; /* filled if the options ask for it */
@@ -37,6 +38,8 @@ typedef struct rewriter {
 /* Runs all rules (rewrite.c). After it, front_wrap_ternary may be applied where clang asks for it. */
 tombac_status front_rewrite_start(
     rewriter *r, front_unit *unit, const front_kernel *selected, tombac_error **error);
+/* Runs them again, for `asked` has grown: what a wrapped '?' repeats of its operands must change with them. */
+tombac_status front_rewrite_again(rewriter *r);
 void front_rewrite_free(rewriter *r);
 
 /* language.c: refuses what Metal leaves out of C++: words of it, and, where clang is content, variables. */
@@ -54,7 +57,9 @@ tombac_status front_rewrite_methods(rewriter *r);
 bool front_rewrite_number(const char *text, size_t length, tb_text *out);
 /* rewrite_swizzle.c: R9. */
 void front_find_swizzle_fields(rewriter *r);
-void front_rewrite_swizzle(rewriter *r, uint32_t i, bool even_if_field);
+void front_rewrite_swizzle(rewriter *r, uint32_t i);
+/* Is token i spelled like one? */
+bool front_is_swizzle(const rewriter *r, uint32_t i);
 /* rewrite_initialiser.c: R14. */
 void front_rewrite_initialisers(rewriter *r);
 /* rewrite_alias.c: functions that are declared by Apple's labels. */

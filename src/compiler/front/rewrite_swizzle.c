@@ -100,14 +100,21 @@ static bool is_assigned(const token_list *list, uint32_t i)
     }
 }
 
-void front_rewrite_swizzle(rewriter *r, uint32_t i, bool even_if_field)
+bool front_is_swizzle(const rewriter *r, uint32_t i)
+{
+    int index[4];
+    uint32_t length;
+    return swizzle(r, i, index, &length) >= 0;
+}
+
+void front_rewrite_swizzle(rewriter *r, uint32_t i)
 {
     const token *t = r->list->tokens;
     int index[4];
     uint32_t length;
     if (i == 0 || (t[i - 1].code != '.' && t[i - 1].code != PUNCT2('-', '>')) || t[i + 1].code == '(') return;
     int id = swizzle(r, i, index, &length);
-    if (id < 0 || (r->swizzle_fields[id] && !even_if_field)) return;
+    if (id < 0 || (r->swizzle_fields[id] && !r->asked[i])) return;
     char text[48] = "template swz<";
     if (is_assigned(r->list, i)) memcpy(text, "template swzl<", sizeof "template swzl<");
     for (uint32_t k = 0; k < length; k++) {
