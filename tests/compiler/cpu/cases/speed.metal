@@ -36,3 +36,39 @@ kernel void one_address(device const uint *in, device atomic_uint *total, uint i
 {
     atomic_fetch_add_explicit(total, in[i], memory_order_relaxed);
 }
+
+// A loop around a threadgroup barrier stays one: a step returns 0 at the end or 1 at the only barrier in the code.
+// RUN barrier-loop: emit --what simd --kernel barrier_loop
+// CHECK barrier-loop: define internal range\(i32 0, 2\) i32 @tombac.step.rows0
+kernel void barrier_loop(device uint *out, uint i [[thread_index_in_threadgroup]])
+{
+    threadgroup uint shared[1024];
+    uint sum = i;
+    for (uint k = 0; k < 6; k++) {
+        shared[i ^ k] = sum;
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        sum += shared[i];
+    }
+    out[i] = sum;
+}
+
+// A loop that copies few collectives is unrolled, one that would copy many is not.
+// RUN few-collectives: emit --what simd --kernel few_collectives
+// CHECK few-collectives: (shufflevector <32 x float>[^@]*){5}
+// RUN many-collectives: emit --what simd --kernel many_collectives
+// CHECK many-collectives: icmp \w+ i\d+ %\w+, 40$
+kernel void few_collectives(device float *out, uint i [[thread_position_in_grid]])
+{
+    float x = out[i];
+    for (ushort d = 16; d > 0; d /= 2) x += simd_shuffle_xor(x, d);
+    out[i] = x;
+}
+kernel void many_collectives(device uint *out, constant ushort *distances, uint i [[thread_position_in_grid]])
+{
+    uint x = out[i];
+    for (uint j = 0; j < 40; j++) {
+        x += simd_shuffle_down(x, distances[j]);
+        x ^= simd_shuffle_up(x, distances[j]);
+    }
+    out[i] = x;
+}
