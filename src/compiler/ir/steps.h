@@ -51,6 +51,9 @@ tombac_status ir_math_link(ir_kernel *kernel, const char *library, tombac_error 
  */
 tombac_status ir_loops_merge_latches(LLVMValueRef function, tombac_error **error);
 
+/* unroll.c: marks the loops that ir_optimise must not unroll. */
+tombac_status ir_loops_limit_unrolling(ir_kernel *kernel, tombac_error **error);
+
 /* lower.c: fmuladd, round, memory intrinsics, lifetime markers. */
 void ir_lower_intrinsics(LLVMModuleRef module, LLVMValueRef function);
 
