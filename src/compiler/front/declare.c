@@ -113,6 +113,7 @@ static void free_kernel(front_kernel *kernel)
     free_parameters(kernel);
     free(kernel->name);
     free(kernel->function);
+    tb_text_free(&kernel->requirements);
 }
 
 static bool copy_parameters(front_kernel *to, const front_kernel *from)

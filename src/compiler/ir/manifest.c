@@ -66,16 +66,27 @@ static json_t *required_json(const front_kernel *kernel)
     return r[0] ? json_pack("[i, i, i]", (int)r[0], (int)r[1], (int)r[2]) : json_null();
 }
 
+static json_t *requirements_json(const front_kernel *kernel)
+{
+    json_t *list = json_array();
+    const char *line = tb_text_string(&kernel->requirements);
+    for (size_t length; *line; line += length + 1) {
+        length = strcspn(line, "\n");
+        list = append(list, json_stringn(line, length));
+    }
+    return list;
+}
+
 static json_t *kernel_json(const front_kernel *kernel, const ir_argument *arguments, size_t count)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++) list = append(list, argument_json(&arguments[i]));
     uint32_t most = kernel->max_total_threads;
     if (!most || most > TB_MAX_THREADS_PER_THREADGROUP) most = TB_MAX_THREADS_PER_THREADGROUP;
-    return json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:o}", "name", kernel->name, "function",
+    return json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:o, s:o}", "name", kernel->name, "function",
         kernel->function, "file", kernel->file ? kernel->file : "", "line", (int)kernel->line,
         "max_total_threads_per_threadgroup", (int)most, "required_threads_per_threadgroup",
-        required_json(kernel), "arguments", list);
+        required_json(kernel), "requires", requirements_json(kernel), "arguments", list);
 }
 
 static json_t *constants_json(const ir_kernel *kernel)

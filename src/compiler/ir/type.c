@@ -31,7 +31,7 @@ enum {
     TAG_TEMPLATE_ALIAS = 0x43
 };
 enum { BASE_TYPE = 5, ELEMENTS = 6, SUBROUTINE_TYPES = 5, SUBPROGRAM_TYPE = 4 };
-enum { MAX_DEPTH = 32, FLAG_STATIC_MEMBER = 1 << 12 };
+enum { MAX_DEPTH = 32, FLAG_VECTOR = 1 << 11, FLAG_STATIC_MEMBER = 1 << 12 };
 
 /* The operands of a metadata node; NULL with *count 0 where memory is short or there are none. */
 static LLVMMetadataRef *operands(LLVMContextRef context, LLVMMetadataRef node, unsigned *count)
