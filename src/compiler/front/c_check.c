@@ -178,6 +178,8 @@ static bool is_function_pointer(const token_list *list, uint32_t i)
         if (t[k].code != '*' && t[k].code != '[' && t[k].code != ']' && t[k].kind != TOKEN_IDENTIFIER &&
             t[k].kind != TOKEN_NUMBER)
             return false;
+    if (i > 0 && (token_is(list, i - 1, "if") || token_is(list, i - 1, "while") || token_is(list, i - 1, "switch")))
+        return false;
     return i == 0 || t[i - 1].kind == TOKEN_IDENTIFIER || t[i - 1].code == '*' || t[i - 1].code == ';' ||
            t[i - 1].code == '{' || t[i - 1].code == '}' || t[i - 1].code == '=';
 }
