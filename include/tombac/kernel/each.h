@@ -4,7 +4,7 @@
 #define TOMBAC_KERNEL_EACH_H
 
 /* ---- Slices: at(s, i) is element i, an lvalue; an index outside ends the launch with an error ---- */
-#define at(s, i) ((s).pointer[tombac_checked_index((i), (s).count, #s, __FILE__, __LINE__)])
+#define at(s, i) ((s).pointer[tombac_checked_index((i), (s).count, "index < " #s ".count", __FILE__, __LINE__)])
 /* The element whose index is the thread's index in the grid: its address, or NULL for threads without one. */
 #define own_element(s)                                                                                       \
     (thread_index_in_grid() < (s).count ? &(s).pointer[thread_index_in_grid()] : (__typeof__((s).pointer))0)

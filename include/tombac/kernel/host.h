@@ -107,10 +107,10 @@ declare_slice(uint64_t);
 #define slice_const(T) struct tombac_slice_const_##T
 /* On the host a failed check ends the program, as assert does. */
 TOMBAC_HOST_FN size_t tombac_checked_index(
-    size_t index, size_t count, const char *name, const char *file, unsigned line)
+    size_t index, size_t count, const char *condition, const char *file, unsigned line)
 {
     if (index < count) return index;
-    fprintf(stderr, "%s:%u: index %zu is outside of '%s', which has %zu elements\n", file, line, index, name, count);
+    fprintf(stderr, "%s:%u: assertion failed: %s (%zu, %zu)\n", file, line, condition, index, count);
     abort();
 }
 #define as_type(T, x)                                                                                        \

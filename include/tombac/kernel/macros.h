@@ -3,6 +3,9 @@
 #ifndef TOMBAC_KERNEL_MACROS_H
 #define TOMBAC_KERNEL_MACROS_H
 
+#define NULL nullptr
+#define offsetof(type, member) __builtin_offsetof(type, member)
+
 /* ---- Limits ---- */
 #define CHAR_BIT 8
 #define SCHAR_MAX 127

@@ -33,9 +33,9 @@ declare_slice(uint64_t);
 
 /* A negative index is a huge one. */
 static inline __attribute__((always_inline, unused)) size_t tombac_checked_index(
-    size_t index, size_t count, const char *name, const char *file, uint line)
+    size_t index, size_t count, const char *condition, const char *file, uint line)
 {
-    if (index >= count) __tombac_assert_fail(name, file, line);
+    if (index >= count) __tombac_assert_fail(condition, file, line);
     return index;
 }
 #endif

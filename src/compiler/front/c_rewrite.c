@@ -209,4 +209,3 @@ tombac_status front_c_rewrite(rewriter *r, front_unit *unit, const front_kernel 
     status = rewrite_words(r);
     return status == TOMBAC_OK && r->edits.pool.bad ? tb_fail_memory(error) : status;
 }
-tombac_status front_emit_msl(front_unit *unit, tb_text *out, tombac_error **error){return tb_fail(error,TOMBAC_ERROR_UNSUPPORTED,"x");}

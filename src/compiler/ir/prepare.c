@@ -237,7 +237,8 @@ static tombac_status specialise(ir_kernel *kernel, const ir_request *request, to
     }
     if (status == TOMBAC_OK) {
         ir_annotations_erase(kernel->module);
-        ir_generic_variables(kernel->module, annotations, count);
+        if (front_language_of(kernel->unit) == FRONT_C)
+            ir_generic_variables(kernel->module, annotations, count);
         internalise(kernel->module);
         clear_call_conventions(kernel->module);
         ir_constants_keep(kernel);
