@@ -207,6 +207,67 @@ static tombac_status check_words(const front_unit *unit, tombac_error **error)
     return TOMBAC_OK;
 }
 
+/* ---- Variables that outlive a function ---- */
+
+/* The end of the declaration that begins at `head`: its ';', or '{' of a function's body. */
+static uint32_t declaration_end(const token_list *list, uint32_t head)
+{
+    const token *t = list->tokens;
+    uint32_t i = head;
+    while (i < list->count && t[i].code != ';' && !(t[i].code == '{' && t[i].scope == SCOPE_FUNCTION))
+        i = t[i].match != NO_TOKEN && t[i].match > i ? t[i].match + 1 : i + 1;
+    return i;
+}
+
+/* The name of the variable that tokens [head, end) declare, unless it is constant or threadgroup memory. */
+static uint32_t mutable_variable(const token_list *list, uint32_t head, uint32_t end)
+{
+    const token *t = list->tokens;
+    uint32_t name = NO_TOKEN, words = 0;
+    for (uint32_t i = head; i < end && t[i].code != '='; i++) {
+        if (t[i].code == KW_CONST || t[i].code == KW_CONSTEXPR || t[i].code == KW_THREADGROUP ||
+            t[i].code == KW_TYPEDEF)
+            return NO_TOKEN;
+        if (t[i].kind == TOKEN_IDENTIFIER && t[i + 1].code == '(') { /* a function, or a word with an operand */
+            if (!is_operator_word(list, i)) return NO_TOKEN;
+            i = t[i + 1].match;
+            words++;
+        } else if (t[i].code == '(' || t[i].code == '[') {
+            i = t[i].match;
+        } else if (t[i].code == '{') {
+            i = t[i].match;
+            words++;
+            name = NO_TOKEN;
+        } else if (t[i].kind == TOKEN_IDENTIFIER) {
+            words += t[i].code != KW_STRUCT && t[i].code != KW_UNION && t[i].code != KW_ENUM &&
+                     t[i].code != KW_STATIC && t[i].code != KW_EXTERN && t[i].code != KW_INLINE;
+            name = i;
+        }
+    }
+    return words > 1 && name != NO_TOKEN && t[name].code == 0 ? name : NO_TOKEN;
+}
+
+static tombac_status check_variables(const front_unit *unit, tombac_error **error)
+{
+    const token_list *list = &unit->list;
+    const token *t = list->tokens;
+    for (uint32_t i = 0; i < list->count; i++) {
+        bool outside = t[i].brace == NO_TOKEN && !t[i].bracket && t[i].head == i;
+        bool lasting = t[i].code == KW_STATIC && t[i].scope == SCOPE_FUNCTION && t[i].brace != NO_TOKEN;
+        if (!outside && !lasting) continue;
+        uint32_t end = declaration_end(list, i), next = t[i].code == KW_EXTERN ? i + 1 : i;
+        bool typed = token_is(list, i, "static_assert") || token_is(list, i, "_Static_assert");
+        uint32_t name = typed || end >= list->count || t[end].code == '{' ? NO_TOKEN : mutable_variable(list, next, end);
+        bool tag = name != NO_TOKEN && name == next + 1 &&
+                   (t[next].code == KW_STRUCT || t[next].code == KW_UNION || t[next].code == KW_ENUM);
+        if (name == NO_TOKEN || tag) continue;
+        return front_fail_at(unit, name, TOMBAC_ERROR_UNSUPPORTED, error,
+            "variable '%.*s' outlives the function and can change, which is not supported in kernels: make it const "
+            "or threadgroup", (int)t[name].length, token_text(list, name));
+    }
+    return TOMBAC_OK;
+}
+
 /* ---- Calls ---- */
 
 typedef struct graph {
@@ -274,5 +335,6 @@ static tombac_status check_calls(const front_unit *unit, tombac_error **error)
 tombac_status front_c_check(const front_unit *unit, tombac_error **error)
 {
     tombac_status status = check_words(unit, error);
+    if (status == TOMBAC_OK) status = check_variables(unit, error);
     return status == TOMBAC_OK ? check_calls(unit, error) : status;
 }

@@ -148,6 +148,7 @@ static bool add(front_unit *unit, front_kernel *kernel, const c_parameter *p, co
     made.name = tb_text_take(&text);
     made.type_text = *suffix ? strdup("ulong") : type_text(list, p);
     front_line_of(unit, name->line, &made.line);
+    made.column = front_locate_token(unit, p->name).column;
     kernel->parameters[kernel->parameter_count++] = made;
     return made.name && made.type_text;
 }

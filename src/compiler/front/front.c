@@ -114,6 +114,7 @@ static void locate(const front_unit *unit, const kernel_site *site, front_kernel
     kernel->column = front_locate_token(unit, site->name).column;
     size_t next = 0;
     for (uint32_t i = site->open; i != NO_TOKEN && i < list->tokens[site->open].match; i++) {
+        while (next < kernel->parameter_count && kernel->parameters[next].column) next++; /* C's have theirs */
         if (next < kernel->parameter_count && token_is(list, i, kernel->parameters[next].name) &&
             list->tokens[i].bracket == '(')
             kernel->parameters[next++].column = front_locate_token(unit, i).column;
