@@ -10,6 +10,8 @@
  * not wait for each other. What makes them wait or work together (barriers, SIMD-groups, quad-groups, matrices)
  * is refused when the file is compiled, in the compiler's own error message.
  *
+ * Include <tombac/tombac.h>, if it is wanted, before this: `kernel` is a macro here.
+ *
  * Needs C23's attributes and bool: gcc -std=gnu2x, clang -std=gnu23. Vectors of clang have operators and swizzles;
  * with gcc they are structures with members x, y, z, w. */
 #ifndef TOMBAC_KERNEL_HOST_H
@@ -113,13 +115,15 @@ TOMBAC_HOST_FN size_t tombac_checked_index(
     fprintf(stderr, "%s:%u: assertion failed: %s (%zu, %zu)\n", file, line, condition, index, count);
     abort();
 }
-#define as_type(T, x)                                                                                        \
+#define as_type(T, x) TOMBAC_HOST_BITS(T, x, __COUNTER__)
+#define TOMBAC_HOST_BITS(T, x, N) TOMBAC_HOST_BITS_(T, x, N)
+#define TOMBAC_HOST_BITS_(T, x, N)                                                                           \
     __extension__({                                                                                          \
-        __typeof__(x) tombac_from = (x);                                                                     \
-        T tombac_to;                                                                                         \
-        _Static_assert(sizeof tombac_to == sizeof tombac_from, "as_type needs types of the same size");      \
-        memcpy(&tombac_to, &tombac_from, sizeof tombac_to);                                                  \
-        tombac_to;                                                                                           \
+        __typeof__(x) tombac_from##N = (x);                                                                  \
+        T tombac_to##N;                                                                                      \
+        _Static_assert(sizeof(T) == sizeof tombac_from##N, "as_type needs types of the same size");          \
+        memcpy(&tombac_to##N, &tombac_from##N, sizeof(T));                                                   \
+        tombac_to##N;                                                                                        \
     })
 
 #include "each.h"

@@ -57,13 +57,14 @@ TOMBAC_HOST_MATH(atanpi, (atan)((double)x) / 3.14159265358979323846)
 TOMBAC_HOST_FN float dividef(float x, float y) { return x / y; }
 
 /* Each argument is evaluated once; the type is what the arguments have in common. */
-#define TOMBAC_HOST_PICK(x, y, OP)                                                                           \
+#define TOMBAC_HOST_PICK(x, y, OP, N) TOMBAC_HOST_PICK_(x, y, OP, N)
+#define TOMBAC_HOST_PICK_(x, y, OP, N)                                                                       \
     __extension__({                                                                                          \
-        __typeof__((x) + (y)) tombac_a = (x), tombac_b = (y);                                                \
-        tombac_b OP tombac_a ? tombac_b : tombac_a;                                                          \
+        __typeof__((x) + (y)) tombac_a##N = (x), tombac_b##N = (y);                                          \
+        tombac_b##N OP tombac_a##N ? tombac_b##N : tombac_a##N;                                              \
     })
-#define min(x, y) TOMBAC_HOST_PICK(x, y, <)
-#define max(x, y) TOMBAC_HOST_PICK(x, y, >)
+#define min(x, y) TOMBAC_HOST_PICK(x, y, <, __COUNTER__)
+#define max(x, y) TOMBAC_HOST_PICK(x, y, >, __COUNTER__)
 #define clamp(x, low, high) min(max((x), (low)), (high))
 
 #define popcount(x) ((__typeof__(x))__builtin_popcountll(tombac_host_bits((long long)(x), sizeof(x))))

@@ -169,19 +169,31 @@ static void append_declaration(msl_writer *w, const c_parameter *p, const char *
             continue;
         }
         bool name = i == p->name;
-        tb_text_printf(out, "%s%s%.*s%s ", name && array ? "(*" : "", name ? prefix : "", (int)t[i].length,
-            token_text(w->list, i), name && array ? ")" : "");
+        tb_text_printf(out, "%s%s", name && array ? "(*" : "", name ? prefix : "");
+        front_edit_render(&w->r.edits, i, i, out); /* with what c_msl_words.c made of it */
+        tb_text_puts(out, name && array ? ") " : " ");
+    }
+}
+
+static void append_value_type(msl_writer *w, const c_parameter *p, tb_text *out)
+{
+    for (uint32_t i = p->first; i < p->end; i++) {
+        if (i == p->name) continue;
+        front_edit_render(&w->r.edits, i, i, out);
+        tb_text_putc(out, ' ');
     }
 }
 
 /* The parameter for the kernel's head, and the body's variable with the value that was given. */
 static void append_parameter(msl_writer *w, const c_parameter *p, uint32_t next[2], tb_text *head, tb_text *start)
 {
-    int length = (int)w->list->tokens[p->name].length;
-    const char *name = token_text(w->list, p->name);
     uint32_t *index = &next[p->kind == C_THREADGROUP];
-    tb_text type = {0};
-    front_c_element_type(w->list, p, &type);
+    tb_text type = {0}, written = {0};
+    front_edit_render(&w->r.edits, p->name, p->name, &written);
+    const char *name = tb_text_string(&written);
+    int length = (int)written.size;
+    if (p->kind == C_VALUE) append_value_type(w, p, &type);
+    else front_c_element_type(w->list, p, &type);
     tb_text_puts(head, p->kind == C_VALUE ? "constant " : p->kind == C_THREADGROUP ? "threadgroup " : "device ");
     append_declaration(w, p, OWN, start);
     if (p->kind == C_VALUE) {
@@ -197,8 +209,9 @@ static void append_parameter(msl_writer *w, const c_parameter *p, uint32_t next[
         tb_text_printf(head, "[[%s(%u)]]", p->kind == C_THREADGROUP ? "threadgroup" : "buffer", (*index)++);
         tb_text_printf(start, "= %.*s; ", length, name);
     }
-    head->bad |= type.bad;
+    head->bad |= type.bad | written.bad;
     tb_text_free(&type);
+    tb_text_free(&written);
 }
 
 /* The body uses its own variable in place of the parameter. */

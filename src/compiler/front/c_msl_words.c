@@ -211,6 +211,18 @@ static tombac_status write_threadgroup(msl_writer *w, uint32_t i)
     return TOMBAC_OK;
 }
 
+/* Pointers have address spaces in Metal, so a pointer type could match where it does not in C, or the reverse. */
+static tombac_status check_generic(msl_writer *w, uint32_t i)
+{
+    const token *t = w->list->tokens;
+    for (uint32_t k = i + 2; t[i + 1].code == '(' && k < t[i + 1].match; k++) {
+        if (t[k].code == ':' && t[k - 1].code == '*')
+            return msl_refuse(w, k - 1, "_Generic over pointer types is not supported");
+        if (t[k].code == '(' || t[k].code == '[' || t[k].code == '{') k = t[k].match;
+    }
+    return TOMBAC_OK;
+}
+
 static void replace(msl_writer *w, uint32_t i, const char *text)
 {
     if (*text) front_edit_replace(&w->r.edits, i, text);
@@ -238,6 +250,7 @@ static tombac_status write_word(msl_writer *w, uint32_t i)
             return TOMBAC_OK;
         }
     }
+    if (token_is(w->list, i, "_Generic")) return check_generic(w, i);
     if (token_is(w->list, i, "_Atomic")) return msl_refuse(w, i, "'_Atomic' as a qualifier is not supported; write atomic_uint");
     for (size_t k = 0; k < sizeof spellings / sizeof *spellings; k++)
         if (token_is(w->list, i, spellings[k].c)) replace(w, i, spellings[k].metal);
