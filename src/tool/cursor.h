@@ -37,9 +37,10 @@ static inline bool tool_cursor_take(tool_cursor *c, char wanted)
     return true;
 }
 
+/* Names may hold letters of any language (UTF-8). */
 static inline bool tool_is_word(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    return (unsigned char)c >= 0x80 || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
 /* An identifier; its length, 0 where there is none. */

@@ -22,6 +22,9 @@ typedef struct attribute {
     uint32_t argument, argument_end; /* tokens between the parentheses; equal if there are none */
 } attribute;
 
+/* Tombac's own attribute, `known` of which is this. */
+#define FRONT_REQUIRES "tombac::requires"
+
 /* Iterates over the attributes of one [[...]]: set `at` to front_attributes(), call until false. */
 typedef struct attribute_cursor {
     const token_list *list;
@@ -30,6 +33,8 @@ typedef struct attribute_cursor {
 
 attribute_cursor front_attributes(const token_list *list, uint32_t open);
 bool front_next_attribute(attribute_cursor *cursor, attribute *out);
+/* The known attribute that is spelled most like token i, or NULL. */
+const char *front_nearest_attribute(const token_list *list, uint32_t i);
 /* The text of adjacent string literals joined, for host_name("a" "b"). NULL if memory is short; empty if
  * there are none. */
 char *front_join_strings(const token_list *list, uint32_t first, uint32_t end);
@@ -58,6 +63,7 @@ typedef struct kernel_site {
     uint32_t host_name;  /* token of the attribute's argument, or NO_TOKEN */
     uint32_t host_name_end;
     bool is_template; /* has template parameters */
+    uint32_t limit, limit_end; /* max_total_threads_per_threadgroup(tokens), if only clang can evaluate them */
     uint32_t kernel;  /* index in unit->kernels, or NO_TOKEN: it cannot be launched */
     /* Why the kernel cannot be compiled, found while its parameters were read: NULL if it can. */
     const char *problem; /* a format with one %.*s for the token's text */

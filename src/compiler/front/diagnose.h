@@ -19,6 +19,9 @@ typedef struct diagnostic_list {
     size_t count;
 } diagnostic_list;
 
+/* In what clang says inside metal::__tc, which stands for ?: (R10). */
+#define FRONT_TERNARY_SIGN "__conditional_type"
+
 /* Parses clang's standard error. `text` is what clang read, `offsets` where the tokens begin in it. Lines
  * that are no diagnostics are skipped. False if memory is short. */
 bool front_parse_diagnostics(const rewriter *r, const tb_text *errors, const tb_text *text,
@@ -31,6 +34,8 @@ bool front_diagnostic_says(const diagnostic *d, const char *words);
  * UNSUPPORTED if an error says that something is not supported. */
 tombac_status front_show_diagnostics(
     const rewriter *r, const diagnostic_list *list, tb_text *out, front_position *first);
+/* Advice about an error in Metal's words, or NULL (hint.c). */
+const char *front_hint(const char *message, size_t length);
 /* Appends a message with clang's spellings replaced by Metal's (words.c). `original` is the user's token. */
 void front_metal_words(
     const char *message, size_t length, const char *original, size_t original_length, tb_text *out);

@@ -103,7 +103,7 @@ bool front_wrap_ternary(rewriter *r, uint32_t i)
     ternary x;
     if (r->wrapped[i] || r->edits.edits[i].blank || !find_operands(r->list, i, &x) || !wrap(r, &x))
         return false;
-    return r->wrapped[i] = true;
+    return r->asked[i] = r->wrapped[i] = true;
 }
 
 static bool is_object(const token_list *list, uint32_t first, uint32_t last)
@@ -128,8 +128,8 @@ void front_rewrite_ternaries(rewriter *r)
             t[x.first2].kind == TOKEN_STRING)
             continue;
         bool number2 = is_number(list, x.first2, x.last2), number3 = is_number(list, x.first3, x.last3);
-        if (number2 && number3) continue;
+        if (number2 && number3 && !r->asked[i]) continue;
         bool objects = is_object(list, x.first2, x.last2) || is_object(list, x.first3, x.last3);
-        if (objects || number2 != number3) r->wrapped[i] = wrap(r, &x);
+        if (objects || number2 != number3 || r->asked[i]) r->wrapped[i] = wrap(r, &x);
     }
 }

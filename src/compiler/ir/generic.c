@@ -1,102 +1,144 @@
-/* Kernels in C: generic pointers become pointers into the memory that they come from, threadgroup variables
- * move to threadgroup memory, vectors become scalars. See steps.h.
+/* Which memory does a generic pointer refer to?
  *
- * A variable annotated "tombac.threadgroup" is an ordinary global for clang; it is replaced by one in address
- * space 3, seen through a cast, before any pass can reason from its initial value. Constants, literals among
- * them, move to space 1 in the same way. The inference is LLVM's pass
- * of that name, which needs a target that has a generic address space: NVPTX has the numbering that Tombac
- * uses. The machine of this step makes no code. */
+ * After inlining, a generic pointer is a value whose origin is in the same function. Its address space is
+ * computed beside it: a constant at an allocation, an argument or a cast, a phi where the pointer is a phi, a
+ * select where it is a select. Constant propagation then removes what is the same on all paths, so that a
+ * pointer resolved statically costs nothing, and one that is not costs a number in a register. Memory holds
+ * no such number: a pointer that comes from device memory was put there by the host and refers to device
+ * memory; any other one is refused. */
 #include "compiler/ir/steps.h"
 
-#include <llvm-c/Target.h>
-#include <llvm-c/Transforms/PassBuilder.h>
-#include <string.h>
+#include <stdio.h>
+#include <stdlib.h>
 
-static LLVMValueRef move(LLVMModuleRef module, LLVMValueRef old, unsigned space)
+enum { SPACE_THREAD = 0, SPACE_DEVICE = 1, SPACE_THREADGROUP = 3 };
+
+typedef struct pair {
+    LLVMValueRef pointer, space;
+} pair;
+
+typedef struct resolver {
+    ir_kernel *kernel;
+    LLVMBuilderRef builder;
+    LLVMTypeRef type; /* of a space: i32 */
+    pair *known;      /* pointers that are instructions of more than one space, perhaps */
+    size_t count, room;
+    LLVMValueRef unknown; /* the first load or conversion that brings a pointer of unknown space */
+    bool found, no_memory;
+} resolver;
+
+static LLVMValueRef space_of(resolver *r, LLVMValueRef pointer);
+
+static LLVMValueRef constant(const resolver *r, unsigned space)
 {
-    size_t length;
-    const char *name = LLVMGetValueName2(old, &length);
-    LLVMTypeRef type = LLVMGlobalGetValueType(old);
-    LLVMValueRef made = LLVMAddGlobalInAddressSpace(module, type, "", space);
-    LLVMSetInitializer(made, space == 3 ? LLVMGetUndef(type) : LLVMGetInitializer(old));
-    LLVMSetAlignment(made, LLVMGetAlignment(old));
-    LLVMSetLinkage(made, LLVMInternalLinkage);
-    LLVMSetValueName2(made, name, length);
-    LLVMReplaceAllUsesWith(old, LLVMConstAddrSpaceCast(made, LLVMTypeOf(old)));
-    LLVMDeleteGlobal(old);
-    return made;
+    return LLVMConstInt(r->type, space, false);
 }
 
-static bool is_marked(const ir_annotation *annotations, size_t count, LLVMValueRef global)
+static void remember(resolver *r, LLVMValueRef pointer, LLVMValueRef space)
 {
-    static const char mark[] = "tombac.threadgroup";
-    for (size_t i = 0; i < count; i++)
-        if (annotations[i].value == global && annotations[i].length == sizeof mark - 1 &&
-            !memcmp(annotations[i].text, mark, sizeof mark - 1))
-            return true;
-    return false;
+    if (r->count == r->room) {
+        size_t room = r->room ? r->room * 2 : 32;
+        pair *grown = realloc(r->known, room * sizeof *grown);
+        r->no_memory |= !grown;
+        if (!grown) return;
+        r->known = grown;
+        r->room = room;
+    }
+    r->known[r->count++] = (pair){pointer, space};
 }
 
-void ir_generic_variables(LLVMModuleRef module, const ir_annotation *annotations, size_t count)
+static LLVMValueRef refuse(resolver *r, LLVMValueRef instruction)
 {
-    for (LLVMValueRef g = LLVMGetFirstGlobal(module), next; g; g = next) {
-        next = LLVMGetNextGlobal(g);
-        if (!LLVMGetInitializer(g) || LLVMGetPointerAddressSpace(LLVMTypeOf(g))) continue;
-        if (is_marked(annotations, count, g)) {
-            move(module, g, 3);
-        } else if (LLVMIsGlobalConstant(g)) {
-            bool unnamed = LLVMGetUnnamedAddress(g) == LLVMGlobalUnnamedAddr;
-            LLVMValueRef made = move(module, g, 1);
-            LLVMSetGlobalConstant(made, true);
-            if (unnamed) LLVMSetUnnamedAddress(made, LLVMGlobalUnnamedAddr);
+    if (!r->unknown) r->unknown = instruction;
+    return constant(r, SPACE_THREAD);
+}
+
+/* A pointer in memory: the host's, if it is device memory. */
+static LLVMValueRef of_load(resolver *r, LLVMValueRef load)
+{
+    LLVMValueRef from = space_of(r, LLVMGetOperand(load, 0));
+    if (LLVMIsConstant(from) && LLVMConstIntGetZExtValue(from) == SPACE_DEVICE) return from;
+    return refuse(r, load);
+}
+
+static LLVMValueRef of_phi(resolver *r, LLVMValueRef phi)
+{
+    LLVMPositionBuilderBefore(r->builder, phi);
+    LLVMValueRef space = LLVMBuildPhi(r->builder, r->type, "");
+    remember(r, phi, space); /* before its operands: loops come back here */
+    for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
+        LLVMValueRef value = space_of(r, LLVMGetIncomingValue(phi, i));
+        LLVMBasicBlockRef block = LLVMGetIncomingBlock(phi, i);
+        LLVMAddIncoming(space, &value, &block, 1);
+    }
+    return space;
+}
+
+static LLVMValueRef of_select(resolver *r, LLVMValueRef select)
+{
+    LLVMValueRef yes = space_of(r, LLVMGetOperand(select, 1)), no = space_of(r, LLVMGetOperand(select, 2));
+    if (yes == no) return yes;
+    LLVMPositionBuilderBefore(r->builder, select);
+    LLVMValueRef space = LLVMBuildSelect(r->builder, LLVMGetOperand(select, 0), yes, no, "");
+    remember(r, select, space);
+    return space;
+}
+
+static LLVMValueRef space_of(resolver *r, LLVMValueRef pointer)
+{
+    for (;;) {
+        unsigned space = LLVMGetPointerAddressSpace(LLVMTypeOf(pointer));
+        if (space != SPACE_THREAD) return constant(r, space);
+        if (LLVMIsConstant(pointer) && !LLVMIsAConstantExpr(pointer)) return constant(r, SPACE_THREAD);
+        LLVMOpcode opcode = LLVMIsAConstantExpr(pointer)  ? LLVMGetConstOpcode(pointer)
+                            : LLVMIsAInstruction(pointer) ? LLVMGetInstructionOpcode(pointer)
+                                                          : LLVMAlloca;
+        if (opcode != LLVMGetElementPtr && opcode != LLVMAddrSpaceCast && opcode != LLVMBitCast &&
+            opcode != LLVMFreeze) {
+            for (size_t i = 0; i < r->count; i++)
+                if (r->known[i].pointer == pointer) return r->known[i].space;
+            return opcode == LLVMAlloca   ? constant(r, SPACE_THREAD)
+                   : opcode == LLVMPHI    ? of_phi(r, pointer)
+                   : opcode == LLVMSelect ? of_select(r, pointer)
+                   : opcode == LLVMLoad   ? of_load(r, pointer)
+                                          : refuse(r, pointer);
         }
+        pointer = LLVMGetOperand(pointer, 0);
     }
 }
 
-/* What is left in the program's own memory would be one variable for all threads, races included. */
-static tombac_status refuse_variables(ir_kernel *kernel, tombac_error **error)
+static void visit(LLVMValueRef instruction, void *context)
 {
-    for (LLVMValueRef g = LLVMGetFirstGlobal(kernel->module); g; g = LLVMGetNextGlobal(g)) {
-        if (LLVMGetPointerAddressSpace(LLVMTypeOf(g)) || !LLVMGetFirstUse(g)) continue;
-        size_t length;
-        const char *name = LLVMGetValueName2(g, &length);
-        return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,
-            "the kernel uses variable '%s', which is not supported: a variable that outlives a function is const or "
-            "threadgroup", name);
-    }
-    return TOMBAC_OK;
+    resolver *r = context;
+    LLVMValueRef callee = ir_callee(instruction);
+    if (!callee || !ir_name_starts(callee, "__tombac_is_")) return;
+    unsigned wanted = ir_name_starts(callee, "__tombac_is_device")        ? SPACE_DEVICE
+                      : ir_name_starts(callee, "__tombac_is_threadgroup") ? SPACE_THREADGROUP
+                                                                          : SPACE_THREAD;
+    LLVMValueRef space = space_of(r, LLVMGetOperand(instruction, 0));
+    LLVMPositionBuilderBefore(r->builder, instruction);
+    LLVMValueRef answer = LLVMBuildICmp(r->builder, LLVMIntEQ, space, constant(r, wanted), "");
+    LLVMReplaceAllUsesWith(instruction, answer);
+    LLVMInstructionEraseFromParent(instruction);
+    r->found = true;
 }
 
-static tombac_status infer_spaces(ir_kernel *kernel, tombac_error **error)
+tombac_status ir_generic_resolve(ir_kernel *kernel, bool *found, tombac_error **error)
 {
-    LLVMInitializeNVPTXTargetInfo();
-    LLVMInitializeNVPTXTarget();
-    LLVMInitializeNVPTXTargetMC();
-    LLVMTargetRef target;
-    char *message = NULL;
-    if (LLVMGetTargetFromTriple("nvptx64-nvidia-cuda", &target, &message)) {
-        tombac_status status = ir_internal_error(kernel->kernel, error, "%s", message);
-        LLVMDisposeMessage(message);
-        return status;
-    }
-    LLVMTargetMachineRef machine = LLVMCreateTargetMachine(target, "nvptx64-nvidia-cuda", "sm_70", "",
-        LLVMCodeGenLevelDefault, LLVMRelocDefault, LLVMCodeModelDefault);
-    if (!machine) return ir_internal_error(kernel->kernel, error, "no target with generic pointers");
-    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef failure = LLVMRunPasses(kernel->module, "function(infer-address-spaces)", machine, options);
-    LLVMDisposePassBuilderOptions(options);
-    LLVMDisposeTargetMachine(machine);
-    if (!failure) return TOMBAC_OK;
-    message = LLVMGetErrorMessage(failure);
-    tombac_status status = ir_internal_error(kernel->kernel, error, "address spaces: %s", message);
-    LLVMDisposeErrorMessage(message);
+    resolver r = {.kernel = kernel, .builder = LLVMCreateBuilderInContext(kernel->context)};
+    r.type = LLVMInt32TypeInContext(kernel->context);
+    ir_visit(kernel->function, visit, &r);
+    LLVMDisposeBuilder(r.builder);
+    free(r.known);
+    *found = r.found;
+    if (r.no_memory) return tb_fail_memory(error);
+    if (!r.unknown) return TOMBAC_OK;
+    ir_position at = ir_instruction_position(r.unknown);
+    tombac_status status = tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,
+        "the address space of a generic pointer that lies in thread or threadgroup memory cannot be asked, "
+        "which is not supported");
+    char file[1024];
+    snprintf(file, sizeof file, "%.*s", (int)at.file_length, at.file ? at.file : "");
+    if (at.file) tb_error_set_location(error, file, at.line, 0);
     return status;
-}
-
-tombac_status ir_generic_resolve(ir_kernel *kernel, tombac_error **error)
-{
-    tombac_status status = ir_run_passes(kernel, "function(scalarizer<load-store>,sroa,instsimplify,dce)", error);
-    if (status == TOMBAC_OK) status = infer_spaces(kernel, error);
-    if (status == TOMBAC_OK) status = ir_run_passes(kernel, "function(instsimplify,dce),globaldce", error);
-    return status == TOMBAC_OK ? refuse_variables(kernel, error) : status;
 }
