@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "compiler/check/check.h"
 #include "compiler/cpu/cpu.h"
+#include "compiler/cuda/cuda.h"
 #include "compiler/ir/ir.h"
 #include "compiler/verbs.h"
 
@@ -27,14 +28,14 @@ static void on_fatal_error(const char *reason)
     _exit(EXIT_COMPILER);
 }
 
-/* $TOMBAC_MATH, else ../lib/tombac/math.bc beside the program's folder. */
-static char *find_math_library(void)
+/* What the environment variable names, else ../lib/tombac/FILE beside the program's folder. */
+static char *find_library(const char *variable, const char *file)
 {
-    const char *given = getenv("TOMBAC_MATH");
+    const char *given = getenv(variable);
     if (given && given[0]) return strdup(given);
-    char *folder = tb_folder_of_code((const void *)(uintptr_t)&find_math_library);
+    char *folder = tb_folder_of_code((const void *)(uintptr_t)&find_library);
     tb_text path = {0};
-    tb_text_printf(&path, "%s/../lib/tombac/math.bc", folder ? folder : ".");
+    tb_text_printf(&path, "%s/../lib/tombac/%s", folder ? folder : ".", file);
     free(folder);
     return tb_text_take(&path);
 }
@@ -57,9 +58,11 @@ static bool is_engine(const cc_request *request, const char *name)
     return request->engine && strcmp(request->engine, name) == 0;
 }
 
-/* The check engine's code runs everywhere; the cpu engine's uses what this processor has. */
+/* The check engine's code runs everywhere; the cpu engine's uses what this processor has; a GPU's architecture is named by the
+ * runtime. Preparation is for the host in any case. */
 static const char *target_of(const cc_request *request)
 {
+    if (is_engine(request, "cuda")) return "x86-64-v3";
     if (request->target) return request->target;
     __builtin_cpu_init();
     return is_engine(request, "cpu") && __builtin_cpu_supports("x86-64-v4") ? "x86-64-v4" : "x86-64-v3";
@@ -83,7 +86,7 @@ static tombac_status prepare(const cc_request *request, const front_kernel *kern
     tombac_status status = front_compile(j->unit, kernel, false, &result, error);
     if (status == TOMBAC_OK) {
         tb_text_append(diagnostics, result.diagnostics.data, result.diagnostics.size);
-        char *library = find_math_library();
+        char *library = find_library("TOMBAC_MATH", "math.bc");
         ir_constant_value *constants = convert_constants(request);
         if (library && constants) {
             ir_request prepared = {.unit = j->unit, .kernel = kernel, .bitcode = result.bitcode.data,
@@ -119,7 +122,7 @@ static tombac_status open_job(const cc_request *request, job *j, tb_text *diagno
 static tombac_status unknown_engine(const cc_request *request, tombac_error **error)
 {
     return tb_fail(
-        error, TOMBAC_ERROR_ARGUMENT, "no engine '%s'; there are cpu and check", request->engine ? request->engine : "");
+        error, TOMBAC_ERROR_ARGUMENT, "no engine '%s'; there are cpu, check and cuda", request->engine ? request->engine : "");
 }
 
 static tombac_status compile_for_cpu(
@@ -133,19 +136,42 @@ static tombac_status compile_for_cpu(
     return status;
 }
 
+static tombac_status compile_for_cuda(const cc_request *request, ir_kernel *kernel, tb_text *object, tombac_error **error)
+{
+    const char *target = request->target ? request->target : CUDA_DEFAULT_TARGET;
+    if (!cuda_is_target(target)) return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "no GPU architecture '%s'", target);
+    char *library = find_library("TOMBAC_CUDA_LIBRARY", "cuda.bc"), *own = strdup(target);
+    tombac_status status = library && own ? TOMBAC_OK : tb_fail_memory(error);
+    if (status == TOMBAC_OK) {
+        free(kernel->target);
+        kernel->target = own;
+        own = NULL;
+        status = cuda_compile(kernel, library, object, error);
+    }
+    free(own);
+    free(library);
+    return status;
+}
+
 /* *context_size: what the manifest says of the cpu engine's code. */
 static tombac_status generate(
     const cc_request *request, ir_kernel *kernel, bool assembly, tb_text *object, size_t *context_size, tombac_error **error)
 {
     if (is_engine(request, "check")) return check_compile(kernel, assembly, object, error);
     if (is_engine(request, "cpu")) return compile_for_cpu(request, kernel, assembly, object, context_size, error);
+    if (is_engine(request, "cuda")) return compile_for_cuda(request, kernel, object, error);
     return unknown_engine(request, error);
+}
+
+static bool is_known_engine(const cc_request *request)
+{
+    return is_engine(request, "check") || is_engine(request, "cpu") || is_engine(request, "cuda");
 }
 
 tombac_status cc_compile(const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
 {
     if (!request->output_path) return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "compile needs -o FILE");
-    if (!is_engine(request, "check") && !is_engine(request, "cpu")) return unknown_engine(request, error);
+    if (!is_known_engine(request)) return unknown_engine(request, error);
     job j;
     tombac_status status = open_job(request, &j, diagnostics, error);
     if (status != TOMBAC_OK) return status;
@@ -216,4 +242,13 @@ tombac_status cc_emit_assembly(const cc_request *request, tb_text *output, tb_te
     status = generate(request, j.kernel, true, output, &context_size, error);
     close_job(&j);
     return status;
+}
+
+tombac_status cc_emit_ptx(const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
+{
+    if (request->engine && !is_engine(request, "cuda"))
+        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "only the engine cuda makes PTX, not '%s'", request->engine);
+    cc_request own = *request;
+    own.engine = "cuda";
+    return cc_emit_assembly(&own, output, diagnostics, error);
 }

@@ -24,6 +24,7 @@ static const struct {
     {"ir", cc_emit_ir},
     {"reflection", cc_emit_reflection},
     {"asm", cc_emit_assembly},
+    {"ptx", cc_emit_ptx},
 };
 
 static const char usage[] =
@@ -33,7 +34,7 @@ static const char usage[] =
     "       tombac-cc compile [options] --kernel NAME --engine ENGINE [--constant NAME=0xBYTES]... -o FILE SOURCE\n"
     "       tombac-cc emit    [options] --kernel NAME --what WHAT [--engine ENGINE] [--constant ...] SOURCE\n"
     "options: -std=NAME, -DNAME[=VALUE], -IFOLDER, --math fast|relaxed|safe, -g, -w (no warnings), --name NAME,\n"
-    "         --target x86-64-v3|x86-64-v4 (default: this processor's)\n"
+    "         --target x86-64-v3|x86-64-v4 (default: this processor's), sm_80|sm_86|sm_89|sm_90 (engine cuda)\n"
     "SOURCE - is standard input; --name is its name in messages.\n";
 
 /* What the command line says; owns its lists. */

@@ -1,0 +1,60 @@
+/* What the files of the device library share: types, the SIMD-group's shuffles, the records of a launch.
+ *
+ * The library is C, compiled to bitcode for NVPTX (lib/tombac/cuda.bc) and linked into every kernel that the cuda engine
+ * compiles. Its functions are the operations of docs/operations.md under the names "tombac_cuda.OPERATION.TYPE"; a collective
+ * one takes one operand more, the mask of the lanes that execute it together, which the compiler knows exactly
+ * (src/compiler/cuda/linearise.c). All lanes of the mask execute the call, no others do. */
+#ifndef TOMBAC_CUDA_DEVICE_H
+#define TOMBAC_CUDA_DEVICE_H
+
+#include "artifact/cuda.h"
+
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int8_t s8;
+typedef int16_t s16;
+typedef int32_t s32;
+typedef int64_t s64;
+typedef _Float16 f16;
+typedef float f32;
+
+#define WHOLE 0xffffffffu
+#define INLINE static inline __attribute__((always_inline, convergent))
+#define LIBRARY __attribute__((always_inline, convergent, visibility("default")))
+#define LABEL(name) __asm__("tombac_cuda." name)
+
+static inline __attribute__((always_inline)) u32 lane_index(void)
+{
+    return (u32)__nvvm_read_ptx_sreg_tid_x() & 31;
+}
+
+/* x of lane `source` (modulo 32), whatever it holds. */
+INLINE u32 move_u32(u32 mask, u32 x, u32 source)
+{
+    return (u32)__nvvm_shfl_sync_idx_i32(mask, (int)x, (int)source, 31);
+}
+
+INLINE u8 move_u8(u32 mask, u8 x, u32 source) { return (u8)move_u32(mask, x, source); }
+INLINE u16 move_u16(u32 mask, u16 x, u32 source) { return (u16)move_u32(mask, x, source); }
+INLINE u64 move_u64(u32 mask, u64 x, u32 source)
+{
+    return move_u32(mask, (u32)x, source) | (u64)move_u32(mask, (u32)(x >> 32), source) << 32;
+}
+INLINE s8 move_s8(u32 mask, s8 x, u32 source) { return (s8)move_u32(mask, (u8)x, source); }
+INLINE s16 move_s16(u32 mask, s16 x, u32 source) { return (s16)move_u32(mask, (u16)x, source); }
+INLINE s32 move_s32(u32 mask, s32 x, u32 source) { return (s32)move_u32(mask, (u32)x, source); }
+INLINE s64 move_s64(u32 mask, s64 x, u32 source) { return (s64)move_u64(mask, (u64)x, source); }
+INLINE f32 move_f32(u32 mask, f32 x, u32 source)
+{
+    return __builtin_bit_cast(f32, move_u32(mask, __builtin_bit_cast(u32, x), source));
+}
+INLINE f16 move_f16(u32 mask, f16 x, u32 source)
+{
+    return __builtin_bit_cast(f16, (u16)move_u32(mask, __builtin_bit_cast(u16, x), source));
+}
+
+INLINE bool takes_part(u32 mask, u32 lane) { return mask >> (lane & 31) & 1; }
+
+#endif
