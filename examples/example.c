@@ -18,9 +18,9 @@ void example_fail(const char *format, ...)
     exit(1);
 }
 
-void example_check(tombac_status status, tombac_error *error)
+void example_check(tombac_status status, tombac_error **error)
 {
-    if (status != TOMBAC_OK) example_fail("%s", tombac_error_message(error));
+    if (status != TOMBAC_OK) example_fail("%s", tombac_error_message(*error));
 }
 
 example example_open(const char *name, int count, char **arguments)
@@ -29,9 +29,9 @@ example example_open(const char *name, int count, char **arguments)
     tombac_error *error = NULL;
     example e = {.name = name};
     snprintf(path, sizeof path, "%s/%s.metal", EXAMPLE_FOLDER, name);
-    example_check(tombac_device_open(count > 1 ? arguments[1] : NULL, &e.device, &error), error);
-    example_check(tombac_library_create_from_file(e.device, path, NULL, &e.library, &error), error);
-    example_check(tombac_kernel_create(e.library, name, NULL, 0, &e.kernel, &error), error);
+    example_check(tombac_device_open(count > 1 ? arguments[1] : NULL, &e.device, &error), &error);
+    example_check(tombac_library_create_from_file(e.device, path, NULL, &e.library, &error), &error);
+    example_check(tombac_kernel_create(e.library, name, NULL, 0, &e.kernel, &error), &error);
     return e;
 }
 
@@ -46,7 +46,7 @@ tombac_buffer *example_buffer(const example *e, size_t size, const void *data)
 {
     tombac_buffer *buffer;
     tombac_error *error = NULL;
-    example_check(tombac_buffer_create(e->device, size, data, &buffer, &error), error);
+    example_check(tombac_buffer_create(e->device, size, data, &buffer, &error), &error);
     return buffer;
 }
 
@@ -54,9 +54,9 @@ tombac_launch *example_launch(const example *e, tombac_buffer *const *buffers, u
 {
     tombac_launch *launch;
     tombac_error *error = NULL;
-    example_check(tombac_launch_create(e->kernel, &launch, &error), error);
+    example_check(tombac_launch_create(e->kernel, &launch, &error), &error);
     for (uint32_t i = 0; i < count; i++) {
-        if (buffers[i]) example_check(tombac_launch_set_buffer(launch, i, buffers[i], 0, &error), error);
+        if (buffers[i]) example_check(tombac_launch_set_buffer(launch, i, buffers[i], 0, &error), &error);
     }
     return launch;
 }
@@ -64,8 +64,8 @@ tombac_launch *example_launch(const example *e, tombac_buffer *const *buffers, u
 void example_finish(tombac_launch *launch)
 {
     tombac_error *error = NULL;
-    example_check(tombac_launch_submit(launch, &error), error);
-    example_check(tombac_launch_wait(launch, &error), error);
+    example_check(tombac_launch_submit(launch, &error), &error);
+    example_check(tombac_launch_wait(launch, &error), &error);
     tombac_launch_release(launch);
 }
 

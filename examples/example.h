@@ -17,7 +17,7 @@ example example_open(const char *name, int count, char **arguments);
 void example_close(example *e);
 
 /* Ends the program with 1 and the error's message if `status` is a failure. */
-void example_check(tombac_status status, tombac_error *error);
+void example_check(tombac_status status, tombac_error **error);
 /* Ends the program with 1 and a message. */
 _Noreturn void example_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -18,10 +18,10 @@ static void histogram(const example *e, uint32_t n)
     }
 
     tombac_launch *launch = example_launch(e, (tombac_buffer *[]){in, counts}, 2);
-    example_check(tombac_launch_set_bytes(launch, 2, &n, sizeof n, &error), error);
+    example_check(tombac_launch_set_bytes(launch, 2, &n, sizeof n, &error), &error);
     example_check(tombac_launch_set_threadgroups(launch, (tombac_size3){(n + GROUP - 1) / GROUP, 1, 1},
                       (tombac_size3){GROUP, 1, 1}, &error),
-        error);
+        &error);
     example_finish(launch);
 
     const uint32_t *found = tombac_buffer_contents(counts);

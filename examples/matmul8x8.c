@@ -25,10 +25,10 @@ static void multiply(const example *e, uint32_t n)
     }
 
     tombac_launch *launch = example_launch(e, (tombac_buffer *[]){a, b, c}, 3);
-    example_check(tombac_launch_set_bytes(launch, 3, &n, sizeof n, &error), error);
+    example_check(tombac_launch_set_bytes(launch, 3, &n, sizeof n, &error), &error);
     example_check(tombac_launch_set_threadgroups(
                       launch, (tombac_size3){n / 8, n / 8, 1}, (tombac_size3){32, 1, 1}, &error),
-        error);
+        &error);
     example_finish(launch);
 
     const float *found = tombac_buffer_contents(c);

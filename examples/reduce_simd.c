@@ -16,7 +16,8 @@ static void reduce(const example *e, uint32_t n)
 
     tombac_launch *launch = example_launch(e, (tombac_buffer *[]){in, total}, 2);
     example_check(
-        tombac_launch_set_threads(launch, (tombac_size3){n, 1, 1}, (tombac_size3){256, 1, 1}, &error), error);
+        tombac_launch_set_threads(launch, (tombac_size3){n, 1, 1}, (tombac_size3){256, 1, 1}, &error),
+        &error);
     example_finish(launch);
 
     uint32_t sum = *(uint32_t *)tombac_buffer_contents(total);

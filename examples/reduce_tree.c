@@ -11,11 +11,11 @@ static tombac_buffer *step(const example *e, tombac_buffer *in, uint32_t n, uint
     tombac_error *error = NULL;
     tombac_buffer *sums = example_buffer(e, groups * sizeof(float), NULL);
     tombac_launch *launch = example_launch(e, (tombac_buffer *[]){in, sums}, 2);
-    example_check(tombac_launch_set_bytes(launch, 2, &n, sizeof n, &error), error);
-    example_check(tombac_launch_set_threadgroup_memory(launch, 0, GROUP * sizeof(float), &error), error);
+    example_check(tombac_launch_set_bytes(launch, 2, &n, sizeof n, &error), &error);
+    example_check(tombac_launch_set_threadgroup_memory(launch, 0, GROUP * sizeof(float), &error), &error);
     example_check(tombac_launch_set_threadgroups(
                       launch, (tombac_size3){groups, 1, 1}, (tombac_size3){GROUP, 1, 1}, &error),
-        error);
+        &error);
     example_finish(launch);
     return sums;
 }

@@ -24,9 +24,10 @@ static void saxpy(const example *e, uint32_t n)
     }
 
     tombac_launch *launch = example_launch(e, (tombac_buffer *[]){NULL, x, y}, 3);
-    example_check(tombac_launch_set_bytes(launch, 0, &bytes, sizeof bytes, &error), error);
+    example_check(tombac_launch_set_bytes(launch, 0, &bytes, sizeof bytes, &error), &error);
     tombac_size3 groups = {(n + GROUP - 1) / GROUP, 1, 1};
-    example_check(tombac_launch_set_threadgroups(launch, groups, (tombac_size3){GROUP, 1, 1}, &error), error);
+    example_check(
+        tombac_launch_set_threadgroups(launch, groups, (tombac_size3){GROUP, 1, 1}, &error), &error);
     example_finish(launch);
 
     /* All values are multiples of 0.25 below 2^14, so products and sums are exact. */

@@ -8,11 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Every call that can fail comes through here. */
-static void check(tombac_status status, tombac_error *error)
+/* Every call that can fail comes through here. The error comes by address, since the call and the other
+ * argument may be evaluated in any order. */
+static void check(tombac_status status, tombac_error **error)
 {
     if (status == TOMBAC_OK) return;
-    fprintf(stderr, "vec_add: %s\n", tombac_error_message(error));
+    fprintf(stderr, "vec_add: %s\n", tombac_error_message(*error));
     exit(1);
 }
 
@@ -36,20 +37,20 @@ static void add(tombac_device *device, tombac_kernel *kernel, uint32_t n)
 
     /* Device memory: two inputs, one output that starts as zeros. */
     tombac_buffer *buffer_a, *buffer_b, *buffer_c;
-    check(tombac_buffer_create(device, n * sizeof *a, a, &buffer_a, &error), error);
-    check(tombac_buffer_create(device, n * sizeof *b, b, &buffer_b, &error), error);
-    check(tombac_buffer_create(device, n * sizeof(float), NULL, &buffer_c, &error), error);
+    check(tombac_buffer_create(device, n * sizeof *a, a, &buffer_a, &error), &error);
+    check(tombac_buffer_create(device, n * sizeof *b, b, &buffer_b, &error), &error);
+    check(tombac_buffer_create(device, n * sizeof(float), NULL, &buffer_c, &error), &error);
 
     /* One launch: arguments by their [[buffer(index)]], and a grid of n threads in threadgroups of 256. */
     tombac_launch *launch;
-    check(tombac_launch_create(kernel, &launch, &error), error);
-    check(tombac_launch_set_buffer(launch, 0, buffer_a, 0, &error), error);
-    check(tombac_launch_set_buffer(launch, 1, buffer_b, 0, &error), error);
-    check(tombac_launch_set_buffer(launch, 2, buffer_c, 0, &error), error);
-    check(
-        tombac_launch_set_threads(launch, (tombac_size3){n, 1, 1}, (tombac_size3){256, 1, 1}, &error), error);
-    check(tombac_launch_submit(launch, &error), error);
-    check(tombac_launch_wait(launch, &error), error);
+    check(tombac_launch_create(kernel, &launch, &error), &error);
+    check(tombac_launch_set_buffer(launch, 0, buffer_a, 0, &error), &error);
+    check(tombac_launch_set_buffer(launch, 1, buffer_b, 0, &error), &error);
+    check(tombac_launch_set_buffer(launch, 2, buffer_c, 0, &error), &error);
+    check(tombac_launch_set_threads(launch, (tombac_size3){n, 1, 1}, (tombac_size3){256, 1, 1}, &error),
+        &error);
+    check(tombac_launch_submit(launch, &error), &error);
+    check(tombac_launch_wait(launch, &error), &error);
 
     /* The result is in host memory: look at it. */
     const float *c = tombac_buffer_contents(buffer_c);
@@ -75,10 +76,10 @@ int main(int count, char **arguments)
     tombac_device *device;
     tombac_library *library;
     tombac_kernel *kernel;
-    check(tombac_device_open(count > 1 ? arguments[1] : NULL, &device, &error), error);
+    check(tombac_device_open(count > 1 ? arguments[1] : NULL, &device, &error), &error);
     check(tombac_library_create_from_file(device, EXAMPLE_FOLDER "/vec_add.metal", NULL, &library, &error),
-        error);
-    check(tombac_kernel_create(library, "vec_add", NULL, 0, &kernel, &error), error);
+        &error);
+    check(tombac_kernel_create(library, "vec_add", NULL, 0, &kernel, &error), &error);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) add(device, kernel, sizes[i]);
     tombac_kernel_release(kernel);
     tombac_library_release(library);

@@ -1,7 +1,7 @@
 /* The verbs of tombac-cc that make code: compile, reflect, emit --what ir | reflection | asm.
  *
- * Each goes front end -> ir_prepare -> engine. LLVM ends the process on errors of its own; the handler installed here says
- * for which kernel before it does. */
+ * Each goes front end -> ir_prepare -> engine. LLVM ends the process on errors of its own; the handler
+ * installed here says for which kernel before it does. */
 #include "artifact/artifact.h"
 #include "base/file.h"
 #include "compiler/check/check.h"
@@ -48,24 +48,26 @@ static ir_constant_value *convert_constants(const cc_request *request)
         const cc_constant *given = &request->constants[i];
         bool by_index = given->name[0] >= '0' && given->name[0] <= '9';
         values[i] = (ir_constant_value){.name = by_index ? NULL : given->name,
-            .index = by_index ? (uint32_t)strtoul(given->name, NULL, 10) : 0, .bytes = given->bytes, .size = given->size};
+            .index = by_index ? (uint32_t)strtoul(given->name, NULL, 10) : 0,
+            .bytes = given->bytes,
+            .size = given->size};
     }
     return values;
 }
 
 static bool is_engine(const cc_request *request, const char *name)
 {
-    return request->engine && strcmp(request->engine, name) == 0;
+    return request->engine && !strcmp(request->engine, name);
 }
 
-/* The check engine's code runs everywhere; the cpu engine's uses what this processor has; a GPU's architecture is named by the
- * runtime. Preparation is for the host in any case. */
-static const char *target_of(const cc_request *request)
+/* The processor level to compile for: this machine's, since the cache belongs to it. The check engine gains
+ * nothing from the highest one. Of the cuda engine the target names the GPU; preparation is for the host then too. */
+static const char *target_level(const cc_request *request)
 {
-    if (is_engine(request, "cuda")) return "x86-64-v3";
-    if (request->target) return request->target;
+    if (request->target && !is_engine(request, "cuda")) return request->target;
     __builtin_cpu_init();
-    return is_engine(request, "cpu") && __builtin_cpu_supports("x86-64-v4") ? "x86-64-v4" : "x86-64-v3";
+    if (is_engine(request, "cpu") && __builtin_cpu_supports("x86-64-v4")) return "x86-64-v4";
+    return __builtin_cpu_supports("x86-64-v3") ? "x86-64-v3" : "x86-64-v2";
 }
 
 typedef struct job {
@@ -79,8 +81,8 @@ static void close_job(job *j)
     front_close(j->unit);
 }
 
-static tombac_status prepare(const cc_request *request, const front_kernel *kernel, job *j, tb_text *diagnostics,
-    tombac_error **error)
+static tombac_status prepare(
+    const cc_request *request, const front_kernel *kernel, job *j, tb_text *diagnostics, tombac_error **error)
 {
     front_result result = {0};
     tombac_status status = front_compile(j->unit, kernel, false, &result, error);
@@ -89,9 +91,15 @@ static tombac_status prepare(const cc_request *request, const front_kernel *kern
         char *library = find_library("TOMBAC_MATH", "math.bc");
         ir_constant_value *constants = convert_constants(request);
         if (library && constants) {
-            ir_request prepared = {.unit = j->unit, .kernel = kernel, .bitcode = result.bitcode.data,
-                .bitcode_size = result.bitcode.size, .constants = constants, .constant_count = request->constant_count,
-                .math = request->options.math, .math_library = library, .target = target_of(request)};
+            ir_request prepared = {.unit = j->unit,
+                .kernel = kernel,
+                .bitcode = result.bitcode.data,
+                .bitcode_size = result.bitcode.size,
+                .constants = constants,
+                .constant_count = request->constant_count,
+                .math = request->options.math,
+                .math_library = library,
+                .target = target_level(request)};
             status = ir_prepare(&prepared, &j->kernel, error);
         } else {
             status = tb_fail_memory(error);
@@ -119,24 +127,37 @@ static tombac_status open_job(const cc_request *request, job *j, tb_text *diagno
     return status;
 }
 
-static tombac_status unknown_engine(const cc_request *request, tombac_error **error)
+static tombac_status require_engine(const cc_request *request, tombac_error **error)
 {
-    return tb_fail(
-        error, TOMBAC_ERROR_ARGUMENT, "no engine '%s'; there are cpu, check and cuda", request->engine ? request->engine : "");
+    if (is_engine(request, "check") || is_engine(request, "cpu") || is_engine(request, "cuda")) return TOMBAC_OK;
+    return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "--engine takes check, cpu or cuda, not '%s'",
+        request->engine ? request->engine : "");
 }
 
-static tombac_status compile_for_cpu(
-    const cc_request *request, ir_kernel *kernel, bool assembly, tb_text *object, size_t *context_size, tombac_error **error)
+static tombac_status generate_cpu(
+    ir_kernel *kernel, bool assembly, tb_text *object, size_t *context_size, tombac_error **error)
 {
     cpu_options options = {.target = kernel->target};
     memcpy(options.threads, kernel->kernel->required_threads, sizeof options.threads);
     cpu_set_llvm_options();
     tombac_status status = ir_optimise(kernel, error);
-    if (status == TOMBAC_OK) status = cpu_compile(kernel->module, &options, assembly, object, context_size, error);
+    if (status != TOMBAC_OK || !assembly) {
+        return status == TOMBAC_OK ? cpu_compile(kernel->module, &options, object, context_size, error)
+                                   : status;
+    }
+    LLVMTargetMachineRef machine;
+    status = cpu_target_machine(kernel->target, &machine, error);
+    if (status != TOMBAC_OK) return status;
+    status = cpu_vectorise(kernel->module, &options, context_size, error);
+    if (status == TOMBAC_OK) status = cpu_optimise(kernel->module, machine, error);
+    if (status == TOMBAC_OK) status = cpu_emit(kernel->module, machine, true, object, error);
+    LLVMDisposeTargetMachine(machine);
     return status;
 }
 
-static tombac_status compile_for_cuda(const cc_request *request, ir_kernel *kernel, tb_text *object, tombac_error **error)
+/* The kernel's target, so far the host's, becomes the GPU's. */
+static tombac_status generate_cuda(
+    const cc_request *request, ir_kernel *kernel, tb_text *object, tombac_error **error)
 {
     const char *target = request->target ? request->target : CUDA_DEFAULT_TARGET;
     if (!cuda_is_target(target)) return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "no GPU architecture '%s'", target);
@@ -153,33 +174,32 @@ static tombac_status compile_for_cuda(const cc_request *request, ir_kernel *kern
     return status;
 }
 
-/* *context_size: what the manifest says of the cpu engine's code. */
-static tombac_status generate(
-    const cc_request *request, ir_kernel *kernel, bool assembly, tb_text *object, size_t *context_size, tombac_error **error)
+static tombac_status generate(const cc_request *request, ir_kernel *kernel, bool assembly, tb_text *object,
+    size_t *context_size, tombac_error **error)
 {
-    if (is_engine(request, "check")) return check_compile(kernel, assembly, object, error);
-    if (is_engine(request, "cpu")) return compile_for_cpu(request, kernel, assembly, object, context_size, error);
-    if (is_engine(request, "cuda")) return compile_for_cuda(request, kernel, object, error);
-    return unknown_engine(request, error);
+    *context_size = 0;
+    tombac_status status = is_engine(request, "cpu")    ? generate_cpu(kernel, assembly, object, context_size, error)
+                           : is_engine(request, "cuda") ? generate_cuda(request, kernel, object, error)
+                                                        : check_compile(kernel, assembly, object, error);
+    if (status != TOMBAC_OK) tb_error_set_kernel(error, kernel->kernel->name);
+    return status;
 }
 
-static bool is_known_engine(const cc_request *request)
-{
-    return is_engine(request, "check") || is_engine(request, "cpu") || is_engine(request, "cuda");
-}
-
-tombac_status cc_compile(const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
+tombac_status cc_compile(
+    const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
 {
     if (!request->output_path) return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "compile needs -o FILE");
-    if (!is_known_engine(request)) return unknown_engine(request, error);
+    tombac_status status = require_engine(request, error);
     job j;
-    tombac_status status = open_job(request, &j, diagnostics, error);
+    if (status == TOMBAC_OK) status = open_job(request, &j, diagnostics, error);
     if (status != TOMBAC_OK) return status;
     tb_text manifest = {0}, object = {0}, file = {0};
-    size_t context_size = 0;
+    size_t context_size;
     status = generate(request, j.kernel, false, &object, &context_size, error);
-    if (status == TOMBAC_OK)
-        status = ir_manifest(j.kernel, request->engine, request->options.standard, context_size, &manifest, error);
+    if (status == TOMBAC_OK) {
+        status =
+            ir_manifest(j.kernel, request->engine, request->options.standard, context_size, &manifest, error);
+    }
     if (status == TOMBAC_OK) {
         tb_section sections[2] = {{TB_SECTION_MANIFEST, manifest.data, manifest.size},
             {TB_SECTION_OBJECT, object.data, object.size}};
@@ -194,7 +214,8 @@ tombac_status cc_compile(const cc_request *request, tb_text *output, tb_text *di
 }
 
 /* Every kernel of the file by one clang run. */
-tombac_status cc_reflect(const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
+tombac_status cc_reflect(
+    const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
 {
     front_unit *unit = NULL;
     front_result result = {0};
@@ -211,7 +232,8 @@ tombac_status cc_reflect(const cc_request *request, tb_text *output, tb_text *di
 }
 
 /* What ir_prepare hands to the engines. */
-tombac_status cc_emit_ir(const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
+tombac_status cc_emit_ir(
+    const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
 {
     job j;
     tombac_status status = open_job(request, &j, diagnostics, error);
@@ -223,7 +245,8 @@ tombac_status cc_emit_ir(const cc_request *request, tb_text *output, tb_text *di
     return TOMBAC_OK;
 }
 
-tombac_status cc_emit_reflection(const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
+tombac_status cc_emit_reflection(
+    const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
 {
     job j;
     tombac_status status = open_job(request, &j, diagnostics, error);
@@ -233,18 +256,21 @@ tombac_status cc_emit_reflection(const cc_request *request, tb_text *output, tb_
     return status;
 }
 
-tombac_status cc_emit_assembly(const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
+tombac_status cc_emit_assembly(
+    const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
 {
+    tombac_status status = require_engine(request, error);
     job j;
-    tombac_status status = open_job(request, &j, diagnostics, error);
+    if (status == TOMBAC_OK) status = open_job(request, &j, diagnostics, error);
     if (status != TOMBAC_OK) return status;
-    size_t context_size = 0;
+    size_t context_size;
     status = generate(request, j.kernel, true, output, &context_size, error);
     close_job(&j);
     return status;
 }
 
-tombac_status cc_emit_ptx(const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
+tombac_status cc_emit_ptx(
+    const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
 {
     if (request->engine && !is_engine(request, "cuda"))
         return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "only the engine cuda makes PTX, not '%s'", request->engine);

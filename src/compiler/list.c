@@ -35,8 +35,8 @@ static json_t *list_kernels(const front_unit *unit)
     json_t *list = json_array();
     for (size_t i = 0; i < front_kernel_count(unit); i++) {
         const front_kernel *k = front_kernel_at(unit, i);
-        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:i}", "name", k->name, "function", k->function,
-                                        "file", k->file, "line", (int)k->line));
+        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:i}", "name", k->name, "function",
+                                        k->function, "file", k->file, "line", (int)k->line));
     }
     return list;
 }
@@ -46,9 +46,9 @@ static json_t *list_constants(const front_unit *unit)
     json_t *list = json_array();
     for (size_t i = 0; i < front_constant_count(unit); i++) {
         const front_constant *c = front_constant_at(unit, i);
-        json_array_append_new(list, json_pack("{s:s, s:I, s:s, s:s, s:I}", "name", c->name, "index",
-                                        (json_int_t)c->index, "type", c->type_text, "scalar", scalar_name(c->type), "vector_length",
-                                        (json_int_t)c->vector_length));
+        json_array_append_new(list,
+            json_pack("{s:s, s:I, s:s, s:s, s:I}", "name", c->name, "index", (json_int_t)c->index, "type",
+                c->type_text, "scalar", scalar_name(c->type), "vector_length", (json_int_t)c->vector_length));
     }
     return list;
 }
@@ -60,8 +60,8 @@ static json_t *list_dependencies(const front_unit *unit)
         const front_dependency *d = front_dependency_at(unit, i);
         char hash[17];
         snprintf(hash, sizeof hash, "%016" PRIx64, d->hash);
-        json_array_append_new(list,
-            json_pack("{s:s, s:I, s:s}", "path", d->path, "size", (json_int_t)d->size, "hash", hash));
+        json_array_append_new(
+            list, json_pack("{s:s, s:I, s:s}", "path", d->path, "size", (json_int_t)d->size, "hash", hash));
     }
     return list;
 }
@@ -77,9 +77,10 @@ tombac_status cc_list(const cc_request *request, tb_text *output, tb_text *diagn
     front_unit *unit = NULL;
     tombac_status status = cc_open(request, &unit, error);
     if (status != TOMBAC_OK) return status;
-    json_t *root = json_pack("{s:o, s:o, s:o}", "kernels", list_kernels(unit), "constants", list_constants(unit),
-        "dependencies", list_dependencies(unit));
-    if (!root || json_dump_callback(root, append, output, JSON_INDENT(1)) != 0) status = tb_fail_memory(error);
+    json_t *root = json_pack("{s:o, s:o, s:o}", "kernels", list_kernels(unit), "constants",
+        list_constants(unit), "dependencies", list_dependencies(unit));
+    if (!root || json_dump_callback(root, append, output, JSON_INDENT(1)) != 0)
+        status = tb_fail_memory(error);
     tb_text_putc(output, '\n');
     json_decref(root);
     front_close(unit);
@@ -100,7 +101,8 @@ tombac_status cc_check(const cc_request *request, tb_text *output, tb_text *diag
     return status;
 }
 
-tombac_status cc_emit_source(const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
+tombac_status cc_emit_source(
+    const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
 {
     front_unit *unit = NULL;
     const front_kernel *kernel = NULL;

@@ -1,7 +1,8 @@
 /* The verbs of tombac-cc: what main.c hands to each, one function per verb.
  *
- * A verb appends what belongs on standard output to `output` and warnings to `diagnostics` (standard error). On failure it
- * returns a status and an error whose message main.c prints after them; the status decides the exit status. */
+ * A verb appends what belongs on standard output to `output` and warnings to `diagnostics` (standard error).
+ * On failure it returns a status and an error whose message main.c prints after them; the status decides the
+ * exit status. */
 #ifndef TB_COMPILER_VERBS_H
 #define TB_COMPILER_VERBS_H
 

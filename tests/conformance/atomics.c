@@ -1,12 +1,13 @@
-/* Atomic operations. Where the order of threads is open, what is checked does not depend on it: final values of commuting
- * operations, and that the returned values form the chain that some order would give. */
+/* Atomic operations. Where the order of threads is open, what is checked does not depend on it: final values
+ * of commuting operations, and that the returned values form the chain that some order would give. */
 #include "conformance.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 typedef enum operation { ADD, SUB, MIN, MAX, AND, OR, XOR, EXCHANGE, OPERATIONS } operation;
-static const char *const operation_names[OPERATIONS] = {"add", "sub", "min", "max", "and", "or", "xor", "exchange"};
+static const char *const operation_names[OPERATIONS] = {
+    "add", "sub", "min", "max", "and", "or", "xor", "exchange"};
 
 static cf_call call_of(const char *kernel, uint32_t grid, uint32_t group)
 {
@@ -17,22 +18,23 @@ static uint32_t apply(operation o, bool is_signed, uint32_t a, uint32_t b)
 {
     bool less = is_signed ? (int32_t)b < (int32_t)a : b < a;
     switch (o) {
-        case ADD: return a + b;
-        case SUB: return a - b;
-        case MIN: return less ? b : a;
-        case MAX: return less ? a : b;
-        case AND: return a & b;
-        case OR: return a | b;
-        case XOR: return a ^ b;
-        default: return b;
+    case ADD: return a + b;
+    case SUB: return a - b;
+    case MIN: return less ? b : a;
+    case MAX: return less ? a : b;
+    case AND: return a & b;
+    case OR: return a | b;
+    case XOR: return a ^ b;
+    default: return b;
     }
 }
 
-/* Is there an order of the threads of cell `c` in which the operation returns old[] and ends with `final`? Every thread is
- * an edge from its old value to the new one: taking edges greedily from the start must use all of them (for these
- * operations with distinct values, or where edges that loop in place are interchangeable). */
-static bool is_chain(operation o, bool is_signed, const uint32_t *in, const uint32_t *old, uint32_t n, uint32_t cells, uint32_t c,
-    uint32_t start, uint32_t final)
+/* Is there an order of the threads of cell `c` in which the operation returns old[] and ends with `final`?
+ * Every thread is an edge from its old value to the new one: taking edges greedily from the start must use
+ * all of them (for these operations with distinct values, or where edges that loop in place are
+ * interchangeable). */
+static bool is_chain(operation o, bool is_signed, const uint32_t *in, const uint32_t *old, uint32_t n,
+    uint32_t cells, uint32_t c, uint32_t start, uint32_t final)
 {
     uint8_t used[512] = {0};
     uint32_t now = start, left = 0;
@@ -69,14 +71,17 @@ static void run_fetch(cf_test *t, const int *p)
     for (uint32_t c = 0; c < cells; c++) expected[c] = cell[c] = start[c] = 0x89abcdef * (c + 1);
     for (uint32_t i = 0; i < n; i++) expected[i % cells] = apply(o, is_signed, expected[i % cells], in[i]);
     char kernel[64];
-    snprintf(kernel, sizeof kernel, "%s_%s_%s", local ? "threadgroup" : "device", operation_names[o], is_signed ? "int" : "uint");
+    snprintf(kernel, sizeof kernel, "%s_%s_%s", local ? "threadgroup" : "device", operation_names[o],
+        is_signed ? "int" : "uint");
     cf_call call = call_of(kernel, n, local ? n : 64);
     cf_buffer(&call, 0, cell, cells * 4);
     cf_buffer(&call, 1, old, n * 4);
     cf_buffer(&call, 2, in, n * 4);
     cf_bytes(&call, 3, &cells, 4);
     if (!cf_run(t, &call)) return;
-    if (o != EXCHANGE && !cf_equal(t, is_signed ? TOMBAC_TYPE_I32 : TOMBAC_TYPE_U32, expected, cell, cells, "final value")) return;
+    if (o != EXCHANGE &&
+        !cf_equal(t, is_signed ? TOMBAC_TYPE_I32 : TOMBAC_TYPE_U32, expected, cell, cells, "final value"))
+        return;
     for (uint32_t c = 0; c < cells; c++)
         if (!is_chain(o, is_signed, in, old, n, cells, c, start[c], cell[c]))
             cf_fail(t, "%s: the values returned for cell %u belong to no order of its threads", kernel, c);
@@ -186,7 +191,8 @@ static void run_histogram(cf_test *t, const int *p)
 /* p: threadgroups, threads per threadgroup */
 static void run_last_arriver(cf_test *t, const int *p)
 {
-    uint32_t groups = (uint32_t)p[0], width = (uint32_t)p[1], n = groups * width, arrived = 0, result = 0, expected = 0;
+    uint32_t groups = (uint32_t)p[0], width = (uint32_t)p[1], n = groups * width, arrived = 0, result = 0,
+             expected = 0;
     uint32_t *in = cf_alloc(t, n * 4), *parts = cf_alloc(t, groups * 4);
     for (uint32_t i = 0; i < n; i++) expected += in[i] = i * 2246822519u;
     cf_call call = call_of("last_arriver", n, width);
@@ -223,6 +229,48 @@ static void run_compact(cf_test *t, const int *p)
     cf_equal(t, TOMBAC_TYPE_U32, expected, got, kept, "kept values, sorted");
 }
 
+static const char *const orders[] = {"relaxed", "acquire", "release", "acq_rel", "seq_cst"};
+
+/* p: order. One threadgroup of 100 threads and one of 29. */
+static void run_ordered(cf_test *t, const int *p)
+{
+    enum { N = 129, WIDTH = 100 };
+    uint32_t cell[3] = {0}, expected[3] = {N, 0, 0}, old[N] = {0}, seen[N] = {0};
+    for (uint32_t first = 0; first < N; first += WIDTH) {
+        uint32_t bits = 1, product = 1;
+        for (uint32_t l = 0; l < WIDTH && first + l < N; l++) {
+            bits |= 2u << l % 16;
+            product *= 5;
+        }
+        expected[1] ^= bits;
+        if (product > expected[2]) expected[2] = product;
+    }
+    char kernel[32];
+    snprintf(kernel, sizeof kernel, "ordered_%s", orders[p[0]]);
+    cf_call call = call_of(kernel, N, WIDTH);
+    call.standard = "metal4.1";
+    cf_buffer(&call, 0, cell, sizeof cell);
+    cf_buffer(&call, 1, old, sizeof old);
+    if (!cf_run(t, &call)) return;
+    cf_equal(t, TOMBAC_TYPE_U32, expected, cell, 3, "counter, bits, product");
+    for (int i = 0; i < N; i++)
+        if (old[i] >= N || seen[old[i]]++) cf_fail(t, "the counter returned %u twice or never", old[i]);
+}
+
+static void run_tree_sums(cf_test *t, const int *p)
+{
+    uint32_t leaves = (uint32_t)p[0], *arrived = cf_alloc(t, leaves * 4), *node = cf_alloc(t, leaves * 8),
+             *expected = cf_alloc(t, leaves * 8);
+    for (uint32_t i = 0; i < leaves; i++) expected[leaves - 1 + i] = node[leaves - 1 + i] = i * 2654435761u;
+    for (uint32_t n = leaves - 1; n-- > 0;) expected[n] = expected[2 * n + 1] + expected[2 * n + 2];
+    cf_call call = call_of("tree_sums", leaves, 64);
+    call.standard = "metal4.1";
+    cf_buffer(&call, 0, arrived, leaves * 4);
+    cf_buffer(&call, 1, node, (2 * leaves - 1) * 4);
+    cf_bytes(&call, 2, &leaves, 4);
+    if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_U32, expected, node, 2 * leaves - 1, "node");
+}
+
 void cf_family_atomics(cf_suite *suite)
 {
     static const int shapes[][2] = {{1, 33}, {5, 128}, {8, 100}};
@@ -230,8 +278,9 @@ void cf_family_atomics(cf_suite *suite)
         for (int is_signed = 0; is_signed < 2; is_signed++)
             for (int local = 0; local < 2; local++)
                 for (int s = 0; s < 3; s++)
-                    cf_add(suite, run_fetch, CF_P(o, is_signed, local, shapes[s][0], shapes[s][1]), "atomics.%s.%s.%s.%d-threads-%d-cells",
-                        local ? "threadgroup" : "device", operation_names[o], is_signed ? "int" : "uint", shapes[s][1], shapes[s][0]);
+                    cf_add(suite, run_fetch, CF_P(o, is_signed, local, shapes[s][0], shapes[s][1]),
+                        "atomics.%s.%s.%s.%d-threads-%d-cells", local ? "threadgroup" : "device",
+                        operation_names[o], is_signed ? "int" : "uint", shapes[s][1], shapes[s][0]);
     cf_add(suite, run_float, CF_P(ADD), "atomics.device.add.float");
     cf_add(suite, run_float, CF_P(SUB), "atomics.device.sub.float");
     cf_add(suite, run_float, CF_P(EXCHANGE), "atomics.device.exchange.float");
@@ -244,6 +293,9 @@ void cf_family_atomics(cf_suite *suite)
     cf_add(suite, run_histogram, CF_P(250, 100), "atomics.histogram.250-in-100");
     cf_add(suite, run_last_arriver, CF_P(16, 64), "atomics.last-arriver.16x64");
     cf_add(suite, run_last_arriver, CF_P(7, 100), "atomics.last-arriver.7x100");
+    for (int o = 0; o < 5; o++) cf_add(suite, run_ordered, CF_P(o), "atomics.order.%s", orders[o]);
+    cf_add(suite, run_tree_sums, CF_P(2048), "atomics.tree-sums.2048");
+    cf_add(suite, run_tree_sums, CF_P(100), "atomics.tree-sums.100");
     cf_add(suite, run_compact, CF_P(1000), "atomics.compact.1000");
     cf_add(suite, run_compact, CF_P(257), "atomics.compact.257");
 }

@@ -136,3 +136,41 @@ kernel void compact(device atomic_uint *count [[buffer(0)]], device uint *out [[
     base = simd_broadcast_first(base);
     if (keep) out[base + before] = in[i];
 }
+
+// Every order; needs Metal 4.1. The loop multiplies by compare-exchange.
+template <memory_order ORDER>
+kernel void ordered(device atomic_uint *cell [[buffer(0)]], device uint *old [[buffer(1)]], uint i [[thread_position_in_grid]],
+    uint l [[thread_index_in_threadgroup]])
+{
+    threadgroup atomic_uint local[2];
+    if (l < 2) atomic_store_explicit(&local[l], 1, memory_order_relaxed);
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    old[i] = atomic_fetch_add_explicit(&cell[0], 1, ORDER);
+    atomic_fetch_or_explicit(&local[0], 2u << (l % 16), ORDER);
+    uint v = atomic_load_explicit(&local[1], memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&local[1], &v, v * 5, ORDER, memory_order_relaxed)) {
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    if (l == 0) {
+        atomic_fetch_xor_explicit(&cell[1], atomic_load_explicit(&local[0], memory_order_relaxed), ORDER);
+        atomic_fetch_max_explicit(&cell[2], atomic_load_explicit(&local[1], memory_order_relaxed), ORDER);
+    }
+}
+typedef decltype(ordered<memory_order_relaxed>) ordered_t;
+template [[host_name("ordered_relaxed")]] kernel ordered_t ordered<memory_order_relaxed>;
+template [[host_name("ordered_acquire")]] kernel ordered_t ordered<memory_order_acquire>;
+template [[host_name("ordered_release")]] kernel ordered_t ordered<memory_order_release>;
+template [[host_name("ordered_acq_rel")]] kernel ordered_t ordered<memory_order_acq_rel>;
+template [[host_name("ordered_seq_cst")]] kernel ordered_t ordered<memory_order_seq_cst>;
+
+// Sums up a binary tree: of two children, the second to arrive sees what the first has written, and goes on upwards.
+kernel void tree_sums(device atomic_uint *arrived [[buffer(0)]], device uint *node [[buffer(1)]], constant uint &leaves [[buffer(2)]],
+    uint i [[thread_position_in_grid]])
+{
+    uint n = leaves - 1 + i;
+    while (n > 0) {
+        n = (n - 1) / 2;
+        if (atomic_fetch_add_explicit(&arrived[n], 1, memory_order_acq_rel) == 0) return;
+        node[n] = node[2 * n + 1] + node[2 * n + 2];
+    }
+}

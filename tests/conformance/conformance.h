@@ -1,10 +1,12 @@
 /* The conformance suite: kernels with expected values that every device must give.
  *
- * A family is a pair FAMILY.metal (kernels) and FAMILY.c (plain C models of Metal's meaning, written from the Metal
- * specification and docs/operations.md, and the comparison). FAMILY.c has one function that adds the family's
- * tests, cases made by loops over types, sizes and shapes included; a test builds a call, runs it, and checks what came back.
+ * A family is a pair FAMILY.metal (kernels) and FAMILY.c (plain C models of Metal's meaning, written from the
+ * Metal specification and docs/operations.md, and the comparison). FAMILY.c has one function that adds the
+ * family's tests, cases made by loops over types, sizes and shapes included; a test builds a call, runs it,
+ * and checks what came back.
  *
- * The runner (runner.c) runs tests in a child process, so that a crash or a hang fails one test and not the suite. */
+ * The runner (runner.c) runs tests in a child process, so that a crash or a hang fails one test and not the
+ * suite. */
 #ifndef CONFORMANCE_H
 #define CONFORMANCE_H
 
@@ -31,8 +33,9 @@ void cf_add(cf_suite *suite, cf_function *function, cf_parameters p, const char 
 
 /* Families, one function each. */
 #define CF_FAMILIES(F)                                                                                       \
-    F(positions) F(language) F(constants) F(threadgroup) F(simd) F(shuffle) F(matrix) F(atomics) F(math) F(integer)   \
-    F(half) F(memory) F(logging) F(errors)
+    F(positions)                                                                                             \
+    F(language) F(constants) F(threadgroup) F(simd) F(shuffle) F(matrix) F(atomics) F(math) F(integer)       \
+        F(half) F(memory) F(logging) F(errors)
 #define CF_DECLARE(name) void cf_family_##name(cf_suite *suite);
 CF_FAMILIES(CF_DECLARE)
 
@@ -61,17 +64,17 @@ typedef struct cf_binding {
 enum { CF_MAX_BINDINGS = 12, CF_MAX_CONSTANTS = 12 };
 
 typedef struct cf_call {
-    const char *file;   /* FAMILY.metal */
+    const char *file; /* FAMILY.metal */
     const char *kernel;
     tombac_math math;
     const char *standard;
     tombac_size3 grid, group;
-    bool whole_groups;  /* grid counts threadgroups (dispatchThreadgroups) */
+    bool whole_groups; /* grid counts threadgroups (dispatchThreadgroups) */
     tombac_constant constants[CF_MAX_CONSTANTS];
     size_t constant_count;
     cf_binding bindings[CF_MAX_BINDINGS];
     size_t binding_count;
-    char *log;          /* after the run: what the kernel printed */
+    char *log;            /* after the run: what the kernel printed */
     char error_file[256]; /* after a failure: what the error is about */
     unsigned error_line;
 } cf_call;
@@ -82,8 +85,8 @@ void cf_threadgroup(cf_call *call, uint32_t index, size_t size);
 void cf_constant(cf_call *call, const char *name, const void *data, size_t size);
 void cf_constant_at(cf_call *call, uint32_t index, const void *data, size_t size);
 
-/* Compiles, binds, launches, waits, copies buffers back. Buffers lie between guard bytes that must survive (device
- * "check" finds strays itself). On failure the test is failed and false returned. */
+/* Compiles, binds, launches, waits, copies buffers back. Buffers lie between guard bytes that must survive
+ * (device "check" finds strays itself). On failure the test is failed and false returned. */
 bool cf_run(cf_test *test, cf_call *call);
 /* The same, but a failing call is what the test wants: returns the status, the message in `message`. */
 tombac_status cf_try(cf_test *test, cf_call *call, char *message, size_t size);
@@ -91,12 +94,13 @@ tombac_status cf_try(cf_test *test, cf_call *call, char *message, size_t size);
 /* ---- Comparisons ---- */
 
 /* Compares `count` scalars bit by bit (two NaN are equal). `what` names the array in the message. */
-bool cf_equal(cf_test *test, tombac_type type, const void *expected, const void *got, size_t count, const char *what_format, ...)
-    __attribute__((format(printf, 6, 7)));
-/* Compares floats with exact values in double: an error of at most `ulps` units in the last place of the float nearest to
- * the exact value, or at most `absolute`. Where the exact value is below the normal range, a zero is accepted. */
-bool cf_close(cf_test *test, const double *expected, const float *got, size_t count, double ulps, double absolute,
-    const char *what_format, ...) __attribute__((format(printf, 7, 8)));
+bool cf_equal(cf_test *test, tombac_type type, const void *expected, const void *got, size_t count,
+    const char *what_format, ...) __attribute__((format(printf, 6, 7)));
+/* Compares floats with exact values in double: an error of at most `ulps` units in the last place of the
+ * float nearest to the exact value, or at most `absolute`. Where the exact value is below the normal range, a
+ * zero is accepted. */
+bool cf_close(cf_test *test, const double *expected, const float *got, size_t count, double ulps,
+    double absolute, const char *what_format, ...) __attribute__((format(printf, 7, 8)));
 
 /* ---- Independent models of small floating-point types (models.c) ---- */
 

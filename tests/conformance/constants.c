@@ -7,7 +7,8 @@ enum { WORDS = 16 };
 
 static cf_call call_of(const char *kernel, uint32_t threads, void *out, size_t size)
 {
-    cf_call call = {.file = "constants.metal", .kernel = kernel, .grid = {threads, 1, 1}, .group = {threads, 1, 1}};
+    cf_call call = {
+        .file = "constants.metal", .kernel = kernel, .grid = {threads, 1, 1}, .group = {threads, 1, 1}};
     cf_buffer(&call, 0, out, size);
     return call;
 }
@@ -31,8 +32,8 @@ static void run_scalars(cf_test *t, const int *p)
     int32_t c_int = negative ? INT32_MIN : INT32_MAX;
     uint32_t c_uint = 0xfedcba98, got[9] = {0};
     float c_float = negative ? -0.0f : 0.1f;
-    const uint32_t expected[9] = {c_bool, (uint32_t)(int32_t)c_char, c_uchar, (uint32_t)(int32_t)c_short, c_ushort,
-        (uint32_t)c_int, c_uint, cf_float_bits(c_float), c_half};
+    const uint32_t expected[9] = {c_bool, (uint32_t)(int32_t)c_char, c_uchar, (uint32_t)(int32_t)c_short,
+        c_ushort, (uint32_t)c_int, c_uint, cf_float_bits(c_float), c_half};
     cf_call call = call_of("scalars", 1, got, sizeof got);
     add(&call, by, "C_BOOL", 0, &c_bool, 1);
     add(&call, by, "C_CHAR", 1, &c_char, 1);
@@ -43,7 +44,8 @@ static void run_scalars(cf_test *t, const int *p)
     add(&call, by, "C_UINT", 6, &c_uint, 4);
     add(&call, by, "C_FLOAT", 7, &c_float, 4);
     add(&call, by, "C_HALF", 8, &c_half, 2);
-    if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_U32, expected, got, 9, "bool, char, uchar, short, ... half: constant");
+    if (cf_run(t, &call))
+        cf_equal(t, TOMBAC_TYPE_U32, expected, got, 9, "bool, char, uchar, short, ... half: constant");
 }
 
 static void run_vectors(cf_test *t, const int *p)
@@ -76,8 +78,11 @@ static void run_defaults(cf_test *t, const int *p)
     int32_t value = p[0] ? p[0] : 7, got[9] = {0}, product = 1;
     bool flag = p[1] != 0;
     for (int i = 0; i < value; i++) product = (int32_t)((uint32_t)product * 3u + (uint32_t)i);
-    const int32_t expected[9] = {value, flag, value * 2, flag && value * 2 > 20, value * 25, p[0] != 0, p[1] >= 0, product,
-        value == 7 ? 70 : value == 11 ? 110 : -1};
+    const int32_t expected[9] = {value, flag, value * 2, flag && value * 2 > 20, value * 25, p[0] != 0,
+        p[1] >= 0, product,
+        value == 7    ? 70
+        : value == 11 ? 110
+                      : -1};
     cf_call call = call_of("defaults", 1, got, sizeof got);
     if (p[0]) cf_constant(&call, "OPTIONAL", &value, 4);
     if (p[1] >= 0) cf_constant(&call, "OPTIONAL_FLAG", &flag, 1);
@@ -107,6 +112,20 @@ static void run_optional(cf_test *t, const int *p)
     if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_F32, expected, got, WORDS, "out");
 }
 
+/* p: bias, mode. The argument exists where both hold; it is bound then. */
+static void run_attribute_only(cf_test *t, const int *p)
+{
+    float expected[WORDS], got[WORDS] = {0}, extra[WORDS] = {0};
+    bool has_bias = p[0];
+    int32_t mode = p[1];
+    for (int i = 0; i < WORDS; i++) expected[i] = has_bias ? (float)mode : -1;
+    cf_call call = call_of("attribute_only", WORDS, got, sizeof got);
+    cf_constant(&call, "HAS_BIAS", &has_bias, 1);
+    cf_constant(&call, "MODE", &mode, 4);
+    if (has_bias && mode == 2) cf_buffer(&call, 1, extra, sizeof extra);
+    if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_F32, expected, got, WORDS, "out");
+}
+
 static void run_choose(cf_test *t, const int *p)
 {
     static const uint32_t values[3] = {1000 + 300 % 256, 2300, 4300};
@@ -132,7 +151,9 @@ void cf_family_constants(cf_suite *suite)
     cf_add(suite, run_defaults, CF_P(5, 1), "constants.defaults.small");
     for (int bias = 0; bias < 2; bias++)
         for (int mode = 1; mode < 3; mode++)
-            cf_add(suite, run_optional, CF_P(bias, mode), "constants.optional-arguments.%s.%s", bias ? "bias" : "no-bias",
-                mode == 2 ? "scale" : "no-scale");
+            cf_add(suite, run_optional, CF_P(bias, mode), "constants.optional-arguments.%s.%s",
+                bias ? "bias" : "no-bias", mode == 2 ? "scale" : "no-scale");
+    cf_add(suite, run_attribute_only, CF_P(1, 2), "constants.attribute-only.there");
+    cf_add(suite, run_attribute_only, CF_P(0, 2), "constants.attribute-only.gone");
     for (int kind = 0; kind < 3; kind++) cf_add(suite, run_choose, CF_P(kind), "constants.choose.%d", kind);
 }

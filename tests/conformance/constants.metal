@@ -91,6 +91,14 @@ kernel void optional_arguments(device float *out [[buffer(0)]], const device flo
     out[i] = v;
 }
 
+// A derived constant that only an attribute names.
+constant bool with_extra = HAS_BIAS && has_scale;
+kernel void attribute_only(device float *out [[buffer(0)]], const device float *extra [[buffer(1), function_constant(with_extra)]],
+    uint i [[thread_position_in_grid]])
+{
+    out[i] = HAS_BIAS ? float(MODE) : -1;
+}
+
 // One template, chosen by a constant; types of different sizes.
 template <typename T>
 static void fill(device uint *out, uint i)

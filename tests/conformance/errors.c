@@ -8,11 +8,27 @@ enum { N = 64 };
 /* ---- Launches of kernel `simple`, each with one thing wrong ---- */
 
 typedef enum fault {
-    NOTHING, NO_BUFFER, NO_BYTES, NO_THREADGROUP, EXTRA, SHORT_REFERENCE, SHORT_ELEMENT, BUFFER_AS_THREADGROUP, ZERO_GROUP,
-    LARGE_GROUP, LARGE_PRODUCT, LARGE_THREADGROUP_MEMORY, LARGE_GRID, FAULTS
+    NOTHING,
+    NO_BUFFER,
+    NO_BYTES,
+    NO_THREADGROUP,
+    EXTRA,
+    SHORT_REFERENCE,
+    SHORT_ELEMENT,
+    BUFFER_AS_THREADGROUP,
+    ZERO_GROUP,
+    LARGE_GROUP,
+    LARGE_PRODUCT,
+    LARGE_THREADGROUP_MEMORY,
+    LARGE_GRID,
+    FAULTS
 } fault;
 
-static const struct { const char *name; tombac_status status; const char *text; } faults[FAULTS] = {
+static const struct {
+    const char *name;
+    tombac_status status;
+    const char *text;
+} faults[FAULTS] = {
     [NOTHING] = {"nothing", TOMBAC_OK, ""},
     [NO_BUFFER] = {"missing-buffer", TOMBAC_ERROR_BINDING, "'in'"},
     [NO_BYTES] = {"missing-reference", TOMBAC_ERROR_BINDING, "'pair'"},
@@ -28,10 +44,12 @@ static const struct { const char *name; tombac_status status; const char *text; 
     [LARGE_GRID] = {"grid-overflows", TOMBAC_ERROR_GEOMETRY, ""},
 };
 
-static void expect(cf_test *t, const char *what, tombac_status expected, const char *text, tombac_status got, const char *message)
+static void expect(cf_test *t, const char *what, tombac_status expected, const char *text, tombac_status got,
+    const char *message)
 {
     if (got != expected)
-        cf_fail(t, "%s: expected '%s', got '%s': %s", what, tombac_status_name(expected), tombac_status_name(got), message);
+        cf_fail(t, "%s: expected '%s', got '%s': %s", what, tombac_status_name(expected),
+            tombac_status_name(got), message);
     else if (!strstr(message, text))
         cf_fail(t, "%s: the message does not hold \"%s\": %s", what, text, message);
 }
@@ -47,7 +65,8 @@ static void run_fault(cf_test *t, const int *p)
     if (f != NO_BYTES) cf_bytes(&call, 1, pair, f == SHORT_REFERENCE ? 4 : 8);
     if (f == BUFFER_AS_THREADGROUP) cf_threadgroup(&call, 5, 64);
     if (f == SHORT_ELEMENT) cf_bytes(&call, 5, in, 8);
-    if (f != NO_BUFFER && f != BUFFER_AS_THREADGROUP && f != SHORT_ELEMENT) cf_buffer(&call, 5, in, sizeof in);
+    if (f != NO_BUFFER && f != BUFFER_AS_THREADGROUP && f != SHORT_ELEMENT)
+        cf_buffer(&call, 5, in, sizeof in);
     if (f != NO_THREADGROUP) cf_threadgroup(&call, 2, f == LARGE_THREADGROUP_MEMORY ? 32784 : 16);
     if (f == EXTRA) cf_buffer(&call, 9, in, sizeof in);
     if (f == ZERO_GROUP) call.group.y = 0;
@@ -67,23 +86,32 @@ static void run_bounded(cf_test *t, const int *p)
 {
     uint32_t out[128] = {0};
     char message[512];
-    cf_call call = {.file = "errors.metal", .kernel = "bounded", .grid = {128, 1, 1}, .group = {(uint32_t)p[0], 1, 1}};
+    cf_call call = {
+        .file = "errors.metal", .kernel = "bounded", .grid = {128, 1, 1}, .group = {(uint32_t)p[0], 1, 1}};
     cf_buffer(&call, 0, out, sizeof out);
     tombac_status status = cf_try(t, &call, message, sizeof message);
-    expect(t, "bounded", p[0] > 64 ? TOMBAC_ERROR_GEOMETRY : TOMBAC_OK, p[0] > 64 ? "64" : "", status, message);
+    expect(
+        t, "bounded", p[0] > 64 ? TOMBAC_ERROR_GEOMETRY : TOMBAC_OK, p[0] > 64 ? "64" : "", status, message);
 }
 
-/* p: 0 no such kernel, 1 no such constant, 2 constant of a wrong size, 3 constant not set, 4 optional argument missing,
- * 5 argument bound that the constants removed: allowed, since hosts bind alike for all variants of a kernel */
+/* p: 0 no such kernel, 1 no such constant, 2 constant of a wrong size, 3 constant not set, 4 optional
+ * argument missing, 5 argument bound that the constants removed: allowed, since hosts bind alike for all
+ * variants of a kernel */
 static void run_constants(cf_test *t, const int *p)
 {
-    static const struct { tombac_status status; const char *text; } wanted[] = {{TOMBAC_ERROR_NOT_FOUND, "no_such_kernel"},
-        {TOMBAC_ERROR_NOT_FOUND, "NO_SUCH_CONSTANT"}, {TOMBAC_ERROR_ARGUMENT, "NEEDED"}, {TOMBAC_OK, ""},
-        {TOMBAC_ERROR_BINDING, "'bias'"}, {TOMBAC_OK, ""}};
+    static const struct {
+        tombac_status status;
+        const char *text;
+    } wanted[] = {{TOMBAC_ERROR_NOT_FOUND, "no_such_kernel"}, {TOMBAC_ERROR_NOT_FOUND, "NO_SUCH_CONSTANT"},
+        {TOMBAC_ERROR_ARGUMENT, "NEEDED"}, {TOMBAC_OK, ""}, {TOMBAC_ERROR_BINDING, "'bias'"},
+        {TOMBAC_OK, ""}};
     int32_t out[N] = {0}, needed = 5;
     bool bias = p[0] == 4;
     char message[1024];
-    cf_call call = {.file = "errors.metal", .kernel = p[0] ? "specialised" : "no_such_kernel", .grid = {N, 1, 1}, .group = {N, 1, 1}};
+    cf_call call = {.file = "errors.metal",
+        .kernel = p[0] ? "specialised" : "no_such_kernel",
+        .grid = {N, 1, 1},
+        .group = {N, 1, 1}};
     cf_buffer(&call, 0, out, sizeof out);
     cf_constant(&call, "NEEDED", &needed, p[0] == 2 ? 2 : 4);
     cf_constant(&call, p[0] == 1 ? "NO_SUCH_CONSTANT" : "WITH_BIAS", &bias, 1);
@@ -94,21 +122,35 @@ static void run_constants(cf_test *t, const int *p)
 
 /* ---- Sources that must not compile ---- */
 
-static const struct { const char *name, *source; tombac_status status; const char *text; } sources[] = {
-    {"undeclared", "#include <metal_stdlib>\nusing namespace metal;\nkernel void k(device float *out [[buffer(0)]])\n{\n    out[0] = missing;\n}\n",
+static const struct {
+    const char *name, *source;
+    tombac_status status;
+    const char *text;
+} sources[] = {
+    {"undeclared",
+        "#include <metal_stdlib>\nusing namespace metal;\nkernel void k(device float *out "
+        "[[buffer(0)]])\n{\n    out[0] = missing;\n}\n",
         TOMBAC_ERROR_SOURCE, "test.metal:5:14"},
-    {"syntax", "#include <metal_stdlib>\nkernel void k(device float *out [[buffer(0)]])\n{\n    out[0] = ;\n}\n", TOMBAC_ERROR_SOURCE,
-        "test.metal:4:"},
-    {"type", "#include <metal_stdlib>\nusing namespace metal;\nkernel void k(device float *out [[buffer(0)]])\n{\n    float3 v = out;\n    out[0] = v.x;\n}\n",
+    {"syntax",
+        "#include <metal_stdlib>\nkernel void k(device float *out [[buffer(0)]])\n{\n    out[0] = ;\n}\n",
+        TOMBAC_ERROR_SOURCE, "test.metal:4:"},
+    {"type",
+        "#include <metal_stdlib>\nusing namespace metal;\nkernel void k(device float *out "
+        "[[buffer(0)]])\n{\n    float3 v = out;\n    out[0] = v.x;\n}\n",
         TOMBAC_ERROR_SOURCE, "test.metal:5:"},
-    {"write-to-constant", "#include <metal_stdlib>\nkernel void k(constant float *in [[buffer(0)]])\n{\n    in[0] = 1;\n}\n",
+    {"write-to-constant",
+        "#include <metal_stdlib>\nkernel void k(constant float *in [[buffer(0)]])\n{\n    in[0] = 1;\n}\n",
         TOMBAC_ERROR_SOURCE, "test.metal:4:"},
-    {"address-space", "#include <metal_stdlib>\nkernel void k(device float *in [[buffer(0)]], threadgroup float *t [[threadgroup(0)]])\n{\n    t = in;\n}\n",
+    {"address-space",
+        "#include <metal_stdlib>\nkernel void k(device float *in [[buffer(0)]], threadgroup float *t "
+        "[[threadgroup(0)]])\n{\n    t = in;\n}\n",
         TOMBAC_ERROR_SOURCE, "test.metal:4:"},
-    {"missing-include", "#include \"no_such_file.h\"\nkernel void k(device float *out [[buffer(0)]]) {}\n", TOMBAC_ERROR_SOURCE,
-        "no_such_file.h"},
-    {"texture", "#include <metal_stdlib>\nusing namespace metal;\nkernel void k(texture2d<float> image [[texture(0)]], device float *out [[buffer(0)]])\n{\n"
-                "    out[0] = image.read(uint2(0, 0)).x;\n}\n",
+    {"missing-include", "#include \"no_such_file.h\"\nkernel void k(device float *out [[buffer(0)]]) {}\n",
+        TOMBAC_ERROR_SOURCE, "no_such_file.h"},
+    {"texture",
+        "#include <metal_stdlib>\nusing namespace metal;\nkernel void k(texture2d<float> image "
+        "[[texture(0)]], device float *out [[buffer(0)]])\n{\n"
+        "    out[0] = image.read(uint2(0, 0)).x;\n}\n",
         TOMBAC_ERROR_UNSUPPORTED, "texture"},
 };
 enum { SOURCES = sizeof sources / sizeof *sources };
@@ -119,10 +161,11 @@ static void run_source(cf_test *t, const int *p)
     tombac_library *library = NULL;
     tombac_kernel *kernel = NULL;
     tombac_error *error = NULL;
-    tombac_status status =
-        tombac_library_create_from_source(cf_device(t), "test.metal", source, strlen(source), NULL, &library, &error);
+    tombac_status status = tombac_library_create_from_source(
+        cf_device(t), "test.metal", source, strlen(source), NULL, &library, &error);
     if (status == TOMBAC_OK) status = tombac_kernel_create(library, "k", NULL, 0, &kernel, &error);
-    expect(t, sources[p[0]].name, sources[p[0]].status, sources[p[0]].text, status, error ? tombac_error_message(error) : "");
+    expect(t, sources[p[0]].name, sources[p[0]].status, sources[p[0]].text, status,
+        error ? tombac_error_message(error) : "");
     tombac_error_release(error);
     tombac_kernel_release(kernel);
     tombac_library_release(library);
@@ -137,12 +180,14 @@ static void run_stray(cf_test *t, const int *p)
     uint32_t out[N] = {0}, in[N] = {0};
     int32_t offset = p[1];
     char message[1024];
-    cf_call call = {.file = "errors.metal", .kernel = p[0] ? "writes" : "reads", .grid = {N, 1, 1}, .group = {32, 1, 1}};
+    cf_call call = {
+        .file = "errors.metal", .kernel = p[0] ? "writes" : "reads", .grid = {N, 1, 1}, .group = {32, 1, 1}};
     cf_buffer(&call, 0, out, sizeof out);
     if (!p[0]) cf_buffer(&call, 1, in, sizeof in);
     cf_bytes(&call, p[0] ? 1 : 2, &offset, 4);
     tombac_status status = cf_try(t, &call, message, sizeof message);
-    expect(t, call.kernel, p[1] ? TOMBAC_ERROR_KERNEL : TOMBAC_OK, p[1] == 1 ? (p[0] ? "'out'" : "'in'") : "", status, message);
+    expect(t, call.kernel, p[1] ? TOMBAC_ERROR_KERNEL : TOMBAC_OK, p[1] == 1 ? (p[0] ? "'out'" : "'in'") : "",
+        status, message);
 }
 
 static void run_device(cf_test *t, const int *p)
@@ -150,9 +195,11 @@ static void run_device(cf_test *t, const int *p)
     tombac_device *device = NULL;
     tombac_error *error = NULL;
     tombac_status status = tombac_device_open("no-such-device", &device, &error);
-    expect(t, "device", TOMBAC_ERROR_NOT_FOUND, "no-such-device", status, error ? tombac_error_message(error) : "");
+    expect(t, "device", TOMBAC_ERROR_NOT_FOUND, "no-such-device", status,
+        error ? tombac_error_message(error) : "");
     tombac_error_release(error);
-    if (tombac_device_open("no-such-device", &device, NULL) != TOMBAC_ERROR_NOT_FOUND) cf_fail(t, "no error object wanted");
+    if (tombac_device_open("no-such-device", &device, NULL) != TOMBAC_ERROR_NOT_FOUND)
+        cf_fail(t, "no error object wanted");
 }
 
 void cf_family_errors(cf_suite *suite)
@@ -160,8 +207,8 @@ void cf_family_errors(cf_suite *suite)
     for (int f = 0; f < FAULTS; f++) cf_add(suite, run_fault, CF_P(f), "errors.launch.%s", faults[f].name);
     cf_add(suite, run_bounded, CF_P(64), "errors.bounded.64");
     cf_add(suite, run_bounded, CF_P(128), "errors.bounded.128");
-    static const char *const names[] = {"no-such-kernel", "no-such-constant", "constant-of-wrong-size", "fine", "optional-missing",
-        "removed-bound"};
+    static const char *const names[] = {"no-such-kernel", "no-such-constant", "constant-of-wrong-size",
+        "fine", "optional-missing", "removed-bound"};
     for (int i = 0; i < 6; i++) cf_add(suite, run_constants, CF_P(i), "errors.constants.%s", names[i]);
     for (int i = 0; i < SOURCES; i++) cf_add(suite, run_source, CF_P(i), "errors.source.%s", sources[i].name);
     static const int offsets[] = {0, 1, 100000, -1};

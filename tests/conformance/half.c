@@ -1,4 +1,5 @@
-/* half and bfloat: operations are carried out exactly (or rounded to odd) in double and rounded once by models.c. */
+/* half and bfloat: operations are carried out exactly (or rounded to odd) in double and rounded once by
+ * models.c. */
 #include "conformance.h"
 
 #include <math.h>
@@ -15,11 +16,11 @@ typedef struct format {
 
 static const format formats[2] = {
     {TOMBAC_TYPE_F16, cf_half_from_double, cf_half_to_double,
-        {0x0000, 0x8000, 0x0001, 0x8001, 0x03ff, 0x0400, 0x3c00, 0xbc00, 0x3c01, 0x3555, 0x7bff, 0xfbff, 0x7c00, 0xfc00,
-            0x7e00, 0x6400, 0x63ff, 0x1400, 0x4248, 0x5bff}},
+        {0x0000, 0x8000, 0x0001, 0x8001, 0x03ff, 0x0400, 0x3c00, 0xbc00, 0x3c01, 0x3555, 0x7bff, 0xfbff,
+            0x7c00, 0xfc00, 0x7e00, 0x6400, 0x63ff, 0x1400, 0x4248, 0x5bff}},
     {TOMBAC_TYPE_BF16, cf_bfloat_from_double, cf_bfloat_to_double,
-        {0x0000, 0x8000, 0x0080, 0x8080, 0x00ff, 0x0100, 0x3f80, 0xbf80, 0x3f81, 0x3eab, 0x7f7f, 0xff7f, 0x7f80, 0xff80,
-            0x7fc0, 0x4b00, 0x4aff, 0x3300, 0x4049, 0x7f00}},
+        {0x0000, 0x8000, 0x0080, 0x8080, 0x00ff, 0x0100, 0x3f80, 0xbf80, 0x3f81, 0x3eab, 0x7f7f, 0xff7f,
+            0x7f80, 0xff80, 0x7fc0, 0x4b00, 0x4aff, 0x3300, 0x4049, 0x7f00}},
 };
 
 static uint32_t compare_flags(double a, double b)
@@ -28,23 +29,31 @@ static uint32_t compare_flags(double a, double b)
 }
 
 /* Metal's min and max: the other value where one is NaN. */
-static double least(double a, double b) { return isnan(a) ? b : isnan(b) ? a : b < a ? b : a; }
-static double greatest(double a, double b) { return isnan(a) ? b : isnan(b) ? a : b > a ? b : a; }
+static double least(double a, double b)
+{
+    return isnan(a) ? b : isnan(b) ? a : b < a ? b : a;
+}
+static double greatest(double a, double b)
+{
+    return isnan(a) ? b : isnan(b) ? a : b > a ? b : a;
+}
 
 static void expect_half(uint16_t *o, double a, double b, double c)
 {
     float product = (float)a * (float)b; /* exact: 22 bits */
-    const double r[RESULTS] = {a + b, a - b, a * b, a / b, cf_fma_odd(a, b, c), -a, fabs(b), least(a, b), greatest(a, b),
-        sqrt(fabs(a)), floor(a), rint(a), a * b, b * c, a + c, (double)(product + (float)c)};
+    const double r[RESULTS] = {a + b, a - b, a * b, a / b, cf_fma_odd(a, b, c), -a, fabs(b), least(a, b),
+        greatest(a, b), sqrt(fabs(a)), floor(a), rint(a), a * b, b * c, a + c, (double)(product + (float)c)};
     for (int k = 0; k < RESULTS; k++) o[k] = cf_half_from_double(r[k]);
 }
 
-/* bfloat arithmetic is carried out in float, and the float is rounded: for + - * / that is one rounding in effect. */
+/* bfloat arithmetic is carried out in float, and the float is rounded: for + - * / that is one rounding in
+ * effect. */
 static void expect_bfloat(uint16_t *o, double a, double b, double c)
 {
-    const double r[RESULTS] = {(double)((float)a + (float)b), (double)((float)a - (float)b), (double)((float)a * (float)b),
-        (double)((float)a / (float)b), (double)((float)b * (float)c), -a, fabs(b), a < b ? a : b, a > b ? a : b, (double)((float)a + (float)c),
-        (double)((float)a * (float)c), (double)((float)a + (float)b), (double)((float)b + (float)c), 2.5, 17, 1};
+    const double r[RESULTS] = {(double)((float)a + (float)b), (double)((float)a - (float)b),
+        (double)((float)a * (float)b), (double)((float)a / (float)b), (double)((float)b * (float)c), -a,
+        fabs(b), a < b ? a : b, a > b ? a : b, (double)((float)a + (float)c), (double)((float)a * (float)c),
+        (double)((float)a + (float)b), (double)((float)b + (float)c), 2.5, 17, 1};
     for (int k = 0; k < RESULTS; k++) o[k] = cf_bfloat_from_double(r[k]);
 }
 
@@ -52,24 +61,30 @@ static void expect_bfloat(uint16_t *o, double a, double b, double c)
 static void run_arithmetic(cf_test *t, const int *p)
 {
     const format *f = &formats[p[0]];
-    uint16_t *in = cf_alloc(t, TRIPLES * 3 * 2), *expected = cf_alloc(t, TRIPLES * RESULTS * 2), *got = cf_alloc(t, TRIPLES * RESULTS * 2);
+    uint16_t *in = cf_alloc(t, TRIPLES * 3 * 2), *expected = cf_alloc(t, TRIPLES * RESULTS * 2),
+             *got = cf_alloc(t, TRIPLES * RESULTS * 2);
     uint32_t *flags = cf_alloc(t, TRIPLES * 4), *got_flags = cf_alloc(t, TRIPLES * 4);
     uint64_t seed = 61;
     bool fast = p[1] == TOMBAC_MATH_FAST; /* fast math promises nothing about NaN and infinities */
     for (int i = 0; i < TRIPLES * 3; i++) {
         uint64_t r = cf_random(&seed);
         in[i] = i % 4 ? (uint16_t)cf_random(&seed) : f->specials[r % 20];
-        if (i % 3 == 1 && r >> 40 & 1) in[i] = (uint16_t)((in[i - 1] + (r >> 44 & 3) * 0x400) ^ (r >> 48 & 0x80ff)); /* near a */
+        if (i % 3 == 1 && r >> 40 & 1)
+            in[i] = (uint16_t)((in[i - 1] + (r >> 44 & 3) * 0x400) ^ (r >> 48 & 0x80ff)); /* near a */
         if (fast && !isfinite(f->widen(in[i]))) in[i] = f->specials[6];
-        if (p[0] && fabs(f->widen(in[i])) < 0x1p-126) in[i] &= 0x8000; /* no subnormal bfloat: they are subnormal floats */
+        if (p[0] && fabs(f->widen(in[i])) < 0x1p-126)
+            in[i] &= 0x8000; /* no subnormal bfloat: they are subnormal floats */
     }
     for (int i = 0; i < TRIPLES; i++) {
         double a = f->widen(in[3 * i]), b = f->widen(in[3 * i + 1]), c = f->widen(in[3 * i + 2]);
         (p[0] ? expect_bfloat : expect_half)(expected + RESULTS * i, a, b, c);
         flags[i] = compare_flags(a, b);
     }
-    cf_call call = {.file = "half.metal", .kernel = p[0] ? "bfloat_arithmetic" : "half_arithmetic", .math = (tombac_math)p[1],
-        .grid = {TRIPLES, 1, 1}, .group = {128, 1, 1}};
+    cf_call call = {.file = "half.metal",
+        .kernel = p[0] ? "bfloat_arithmetic" : "half_arithmetic",
+        .math = (tombac_math)p[1],
+        .grid = {TRIPLES, 1, 1},
+        .group = {128, 1, 1}};
     cf_buffer(&call, 0, got, TRIPLES * RESULTS * 2);
     cf_buffer(&call, 1, in, TRIPLES * 3 * 2);
     cf_buffer(&call, 2, got_flags, TRIPLES * 4);
@@ -79,9 +94,11 @@ static void run_arithmetic(cf_test *t, const int *p)
         double e = f->widen(expected[i]), g = f->widen(got[i]);
         if (fast && !isfinite(e)) continue;
         if (p[0] && fabs(e) < 0x1p-126 && g == 0) continue; /* flushed */
-        if ((i % RESULTS == 7 || i % RESULTS == 8) && e == 0 && g == 0) continue; /* min and max of zeros: either */
+        if ((i % RESULTS == 7 || i % RESULTS == 8) && e == 0 && g == 0)
+            continue; /* min and max of zeros: either */
         if (fast && e == 0 && g == 0) continue;
-        if (!cf_equal(t, f->type, expected + i, got + i, 1, "result %d of (0x%04x, 0x%04x, 0x%04x)", i % RESULTS, a[0], a[1], a[2]))
+        if (!cf_equal(t, f->type, expected + i, got + i, 1, "result %d of (0x%04x, 0x%04x, 0x%04x)",
+                i % RESULTS, a[0], a[1], a[2]))
             return;
     }
     cf_equal(t, TOMBAC_TYPE_U32, flags, got_flags, TRIPLES, "comparisons");
@@ -111,7 +128,11 @@ static void run_conversions(cf_test *t, const int *p)
         integers[4 * i + 2] = (int16_t)h;
         integers[4 * i + 3] = (int16_t)cf_half_from_double((double)((int32_t)f * 3));
     }
-    cf_call call = {.file = "half.metal", .kernel = "conversions", .math = TOMBAC_MATH_SAFE, .grid = {N, 1, 1}, .group = {256, 1, 1}};
+    cf_call call = {.file = "half.metal",
+        .kernel = "conversions",
+        .math = TOMBAC_MATH_SAFE,
+        .grid = {N, 1, 1},
+        .group = {256, 1, 1}};
     cf_buffer(&call, 0, got, N * 4);
     cf_buffer(&call, 1, in, N * 4);
     cf_buffer(&call, 2, got_wide, N * 8);
@@ -131,7 +152,11 @@ static void run_widen_all(cf_test *t, const int *p)
         in[i] = (uint16_t)i;
         expected[i] = (float)cf_half_to_double(in[i]);
     }
-    cf_call call = {.file = "half.metal", .kernel = "widen_all", .math = TOMBAC_MATH_SAFE, .grid = {N, 1, 1}, .group = {512, 1, 1}};
+    cf_call call = {.file = "half.metal",
+        .kernel = "widen_all",
+        .math = TOMBAC_MATH_SAFE,
+        .grid = {N, 1, 1},
+        .group = {512, 1, 1}};
     cf_buffer(&call, 0, got, N * 4);
     cf_buffer(&call, 1, vectors, N * 4);
     cf_buffer(&call, 2, in, N * 2);

@@ -1,4 +1,5 @@
-/* Calls and comparisons of the conformance suite. Libraries are opened once per file and options and kept by the process. */
+/* Calls and comparisons of the conformance suite. Libraries are opened once per file and options and kept by
+ * the process. */
 #include "suite.h"
 
 #include <math.h>
@@ -19,8 +20,14 @@ void cf_fail(cf_test *test, const char *format, ...)
     va_end(arguments);
 }
 
-bool cf_failed(const cf_test *test) { return test->failed; }
-tombac_device *cf_device(cf_test *test) { return test->device; }
+bool cf_failed(const cf_test *test)
+{
+    return test->failed;
+}
+tombac_device *cf_device(cf_test *test)
+{
+    return test->device;
+}
 
 void *cf_alloc(cf_test *test, size_t size)
 {
@@ -87,10 +94,14 @@ void cf_constant_at(cf_call *call, uint32_t index, const void *data, size_t size
 
 /* ---- Running it ---- */
 
-static bool same(const char *a, const char *b) { return a == b || (a && b && strcmp(a, b) == 0); }
+static bool same(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
 
 /* The library of call->file with its options, opened at the first use. */
-static tombac_status library_of(cf_test *test, const cf_call *call, tombac_library **library, tombac_error **error)
+static tombac_status library_of(
+    cf_test *test, const cf_call *call, tombac_library **library, tombac_error **error)
 {
     for (cf_library *l = test->cache->libraries; l; l = l->next)
         if (same(l->file, call->file) && same(l->standard, call->standard) && l->math == call->math) {
@@ -109,7 +120,10 @@ static tombac_status library_of(cf_test *test, const cf_call *call, tombac_libra
     return TOMBAC_OK;
 }
 
-static bool guarded(cf_test *test) { return strcmp(tombac_device_name(test->device), "check") != 0; }
+static bool guarded(cf_test *test)
+{
+    return strcmp(tombac_device_name(test->device), "check") != 0;
+}
 
 /* A buffer that holds the binding's data, between guards where the device does not check itself. */
 static tombac_status make_buffer(
@@ -126,7 +140,8 @@ static tombac_status make_buffer(
 }
 
 /* Copies results back and looks at the guards. */
-static void take_buffer(cf_test *test, const cf_call *call, const cf_binding *binding, tombac_buffer *buffer, size_t offset)
+static void take_buffer(
+    cf_test *test, const cf_call *call, const cf_binding *binding, tombac_buffer *buffer, size_t offset)
 {
     const unsigned char *bytes = tombac_buffer_contents(buffer);
     if (binding->size) memcpy(binding->data, bytes + offset, binding->size);
@@ -151,7 +166,8 @@ static tombac_status launch(cf_test *test, cf_call *call, tombac_launch *object,
             status = tombac_launch_set_bytes(object, b->index, b->data, b->size, error);
         } else {
             status = make_buffer(test, b, &buffers[i], &offsets[i], error);
-            if (status == TOMBAC_OK) status = tombac_launch_set_buffer(object, b->index, buffers[i], offsets[i], error);
+            if (status == TOMBAC_OK)
+                status = tombac_launch_set_buffer(object, b->index, buffers[i], offsets[i], error);
         }
     }
     if (status == TOMBAC_OK)
@@ -163,7 +179,8 @@ static tombac_status launch(cf_test *test, cf_call *call, tombac_launch *object,
     call->log = cf_alloc(test, strlen(log) + 1);
     memcpy(call->log, log, strlen(log) + 1);
     for (size_t i = 0; i < call->binding_count; i++) {
-        if (buffers[i] && status == TOMBAC_OK) take_buffer(test, call, &call->bindings[i], buffers[i], offsets[i]);
+        if (buffers[i] && status == TOMBAC_OK)
+            take_buffer(test, call, &call->bindings[i], buffers[i], offsets[i]);
         tombac_buffer_release(buffers[i]);
     }
     return status;
@@ -175,7 +192,8 @@ static tombac_status attempt(cf_test *test, cf_call *call, tombac_error **error)
     tombac_status status = library_of(test, call, &library, error);
     if (status != TOMBAC_OK) return status;
     tombac_kernel *kernel = NULL;
-    status = tombac_kernel_create(library, call->kernel, call->constants, call->constant_count, &kernel, error);
+    status =
+        tombac_kernel_create(library, call->kernel, call->constants, call->constant_count, &kernel, error);
     if (status != TOMBAC_OK) return status;
     tombac_launch *object = NULL;
     status = tombac_launch_create(kernel, &object, error);
@@ -190,7 +208,8 @@ tombac_status cf_try(cf_test *test, cf_call *call, char *message, size_t size)
     tombac_error *error = NULL;
     tombac_status status = attempt(test, call, &error);
     snprintf(message, size, "%s", error ? tombac_error_message(error) : "");
-    if (status != TOMBAC_OK && !error) cf_fail(test, "%s: status %s without an error object", call->kernel, tombac_status_name(status));
+    if (status != TOMBAC_OK && !error)
+        cf_fail(test, "%s: status %s without an error object", call->kernel, tombac_status_name(status));
     if (error && tombac_error_status(error) != status)
         cf_fail(test, "%s: status %s, error object says %s", call->kernel, tombac_status_name(status),
             tombac_status_name(tombac_error_status(error)));
@@ -213,22 +232,32 @@ bool cf_run(cf_test *test, cf_call *call)
 
 static void print_scalar(char *out, size_t size, tombac_type type, const void *p)
 {
-    union { uint8_t u8; int8_t s8; uint16_t u16; int16_t s16; uint32_t u32; int32_t s32; uint64_t u64; int64_t s64; float f32; } v = {0};
+    union {
+        uint8_t u8;
+        int8_t s8;
+        uint16_t u16;
+        int16_t s16;
+        uint32_t u32;
+        int32_t s32;
+        uint64_t u64;
+        int64_t s64;
+        float f32;
+    } v = {0};
     memcpy(&v, p, tombac_type_size(type));
     switch (type) {
-        case TOMBAC_TYPE_BOOL: snprintf(out, size, "%s", v.u8 ? "true" : "false"); break;
-        case TOMBAC_TYPE_I8: snprintf(out, size, "%d", v.s8); break;
-        case TOMBAC_TYPE_U8: snprintf(out, size, "%u", v.u8); break;
-        case TOMBAC_TYPE_I16: snprintf(out, size, "%d", v.s16); break;
-        case TOMBAC_TYPE_U16: snprintf(out, size, "%u", v.u16); break;
-        case TOMBAC_TYPE_I32: snprintf(out, size, "%d", v.s32); break;
-        case TOMBAC_TYPE_U32: snprintf(out, size, "%u (0x%08x)", v.u32, v.u32); break;
-        case TOMBAC_TYPE_I64: snprintf(out, size, "%lld", (long long)v.s64); break;
-        case TOMBAC_TYPE_U64: snprintf(out, size, "0x%llx", (unsigned long long)v.u64); break;
-        case TOMBAC_TYPE_F16: snprintf(out, size, "%.6g (0x%04x)", cf_half_to_double(v.u16), v.u16); break;
-        case TOMBAC_TYPE_BF16: snprintf(out, size, "%.6g (0x%04x)", cf_bfloat_to_double(v.u16), v.u16); break;
-        case TOMBAC_TYPE_F32: snprintf(out, size, "%.9g (0x%08x)", (double)v.f32, v.u32); break;
-        default: snprintf(out, size, "?");
+    case TOMBAC_TYPE_BOOL: snprintf(out, size, "%s", v.u8 ? "true" : "false"); break;
+    case TOMBAC_TYPE_I8: snprintf(out, size, "%d", v.s8); break;
+    case TOMBAC_TYPE_U8: snprintf(out, size, "%u", v.u8); break;
+    case TOMBAC_TYPE_I16: snprintf(out, size, "%d", v.s16); break;
+    case TOMBAC_TYPE_U16: snprintf(out, size, "%u", v.u16); break;
+    case TOMBAC_TYPE_I32: snprintf(out, size, "%d", v.s32); break;
+    case TOMBAC_TYPE_U32: snprintf(out, size, "%u (0x%08x)", v.u32, v.u32); break;
+    case TOMBAC_TYPE_I64: snprintf(out, size, "%lld", (long long)v.s64); break;
+    case TOMBAC_TYPE_U64: snprintf(out, size, "0x%llx", (unsigned long long)v.u64); break;
+    case TOMBAC_TYPE_F16: snprintf(out, size, "%.6g (0x%04x)", cf_half_to_double(v.u16), v.u16); break;
+    case TOMBAC_TYPE_BF16: snprintf(out, size, "%.6g (0x%04x)", cf_bfloat_to_double(v.u16), v.u16); break;
+    case TOMBAC_TYPE_F32: snprintf(out, size, "%.9g (0x%08x)", (double)v.f32, v.u32); break;
+    default: snprintf(out, size, "?");
     }
 }
 
@@ -245,7 +274,8 @@ static bool is_nan(tombac_type type, const void *p)
     return isnan(type == TOMBAC_TYPE_F16 ? cf_half_to_double(bits) : cf_bfloat_to_double(bits));
 }
 
-bool cf_equal(cf_test *test, tombac_type type, const void *expected, const void *got, size_t count, const char *what_format, ...)
+bool cf_equal(cf_test *test, tombac_type type, const void *expected, const void *got, size_t count,
+    const char *what_format, ...)
 {
     size_t size = tombac_type_size(type), first = 0, wrong = 0;
     const char *e = expected, *g = got;
@@ -282,8 +312,8 @@ static double ulp_error(double exact, float got)
     return fabs((double)got - exact) / ldexp(1, exponent - 23);
 }
 
-bool cf_close(cf_test *test, const double *expected, const float *got, size_t count, double ulps, double absolute,
-    const char *what_format, ...)
+bool cf_close(cf_test *test, const double *expected, const float *got, size_t count, double ulps,
+    double absolute, const char *what_format, ...)
 {
     size_t first = 0, wrong = 0;
     double first_error = 0;

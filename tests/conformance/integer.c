@@ -7,13 +7,26 @@
 enum { N = 640, RESULTS = 48 };
 typedef __int128 wide;
 
-static const struct kind { const char *name; tombac_type type; int bits; bool is_signed; } kinds[] = {
-    {"char", TOMBAC_TYPE_I8, 8, true}, {"uchar", TOMBAC_TYPE_U8, 8, false}, {"short", TOMBAC_TYPE_I16, 16, true},
-    {"ushort", TOMBAC_TYPE_U16, 16, false}, {"int", TOMBAC_TYPE_I32, 32, true}, {"uint", TOMBAC_TYPE_U32, 32, false},
-    {"long", TOMBAC_TYPE_I64, 64, true}, {"ulong", TOMBAC_TYPE_U64, 64, false},
+static const struct kind {
+    const char *name;
+    tombac_type type;
+    int bits;
+    bool is_signed;
+} kinds[] = {
+    {"char", TOMBAC_TYPE_I8, 8, true},
+    {"uchar", TOMBAC_TYPE_U8, 8, false},
+    {"short", TOMBAC_TYPE_I16, 16, true},
+    {"ushort", TOMBAC_TYPE_U16, 16, false},
+    {"int", TOMBAC_TYPE_I32, 32, true},
+    {"uint", TOMBAC_TYPE_U32, 32, false},
+    {"long", TOMBAC_TYPE_I64, 64, true},
+    {"ulong", TOMBAC_TYPE_U64, 64, false},
 };
 
-static uint64_t bits_of(const struct kind *k, wide v) { return (uint64_t)v & (~0ull >> (64 - k->bits)); }
+static uint64_t bits_of(const struct kind *k, wide v)
+{
+    return (uint64_t)v & (~0ull >> (64 - k->bits));
+}
 
 static wide of_bits(const struct kind *k, uint64_t bits)
 {
@@ -21,7 +34,10 @@ static wide of_bits(const struct kind *k, uint64_t bits)
     return k->is_signed && bits >> (k->bits - 1) ? (wide)bits - ((wide)1 << k->bits) : (wide)bits;
 }
 
-static wide wrap(const struct kind *k, wide v) { return of_bits(k, (uint64_t)v); }
+static wide wrap(const struct kind *k, wide v)
+{
+    return of_bits(k, (uint64_t)v);
+}
 
 static wide saturate(const struct kind *k, wide v)
 {
@@ -30,9 +46,18 @@ static wide saturate(const struct kind *k, wide v)
     return v > top ? top : v < bottom ? bottom : v;
 }
 
-static wide least(wide a, wide b) { return b < a ? b : a; }
-static wide greatest(wide a, wide b) { return b > a ? b : a; }
-static wide floor_shift(wide v, int by) { return v >> by; } /* arithmetic on this compiler family */
+static wide least(wide a, wide b)
+{
+    return b < a ? b : a;
+}
+static wide greatest(wide a, wide b)
+{
+    return b > a ? b : a;
+}
+static wide floor_shift(wide v, int by)
+{
+    return v >> by;
+} /* arithmetic on this compiler family */
 
 static int ones(uint64_t v)
 {
@@ -74,15 +99,19 @@ static void expect_functions(const struct kind *k, wide *o, wide a, wide b, wide
     wide low = least(b, c), high = greatest(b, c);
     wide magnitude = a < 0 ? -a : a;
     /* |a * b| needs up to 128 bits for ulong: the high half is taken without sign there */
-    wide product_high = k->is_signed || k->bits < 64 ? floor_shift(a * b, k->bits)
-                                                     : (wide)(((unsigned __int128)a * (unsigned __int128)b) >> 64);
-    wide product_saturated = !k->is_signed && k->bits == 64 && product_high ? saturate(k, (wide)1 << 100) : saturate(k, a * b + c);
-    if (!k->is_signed && k->bits == 64 && !product_high) product_saturated = saturate(k, (wide)(uint64_t)(ua * ub) + c);
-    const wide r[28] = {a + b, a - b, (wide)(ua * ub), a & b, a | b, a ^ b, ~a, -a, least(a, b), greatest(a, b),
-        least(least(a, b), c), greatest(greatest(a, b), c), greatest(least(a, b), least(greatest(a, b), c)),
-        least(greatest(a, low), high), magnitude, greatest(a, b) - least(a, b), saturate(k, a + b), saturate(k, a - b),
-        floor_shift(a + b, 1), floor_shift(a + b + 1, 1), product_high, product_high + c, product_saturated,
-        leading_zeros(k, ua), trailing_zeros(k, ua), ones(ua), (wide)reversed(k, ua), (wide)rotated(k, ua, ub)};
+    wide product_high = k->is_signed || k->bits < 64
+                            ? floor_shift(a * b, k->bits)
+                            : (wide)(((unsigned __int128)a * (unsigned __int128)b) >> 64);
+    wide product_saturated =
+        !k->is_signed && k->bits == 64 && product_high ? saturate(k, (wide)1 << 100) : saturate(k, a * b + c);
+    if (!k->is_signed && k->bits == 64 && !product_high)
+        product_saturated = saturate(k, (wide)(uint64_t)(ua * ub) + c);
+    const wide r[28] = {a + b, a - b, (wide)(ua * ub), a & b, a | b, a ^ b, ~a, -a, least(a, b),
+        greatest(a, b), least(least(a, b), c), greatest(greatest(a, b), c),
+        greatest(least(a, b), least(greatest(a, b), c)), least(greatest(a, low), high), magnitude,
+        greatest(a, b) - least(a, b), saturate(k, a + b), saturate(k, a - b), floor_shift(a + b, 1),
+        floor_shift(a + b + 1, 1), product_high, product_high + c, product_saturated, leading_zeros(k, ua),
+        trailing_zeros(k, ua), ones(ua), (wide)reversed(k, ua), (wide)rotated(k, ua, ub)};
     memcpy(o, r, sizeof r);
 }
 
@@ -94,16 +123,17 @@ static void expect_counted(const struct kind *k, wide *o, wide a, wide b, wide d
     if (k->is_signed && n && extracted >> (n - 1) & 1) extracted |= ~field;
     wide x = wrap(k, wrap(k, wrap(k, a + b) * 3) - d), y = wrap(k, x); /* x++ then --x gives x again */
     const wide r[20] = {(wide)(ua << s), floor_shift(a, (int)s), a / d, a % d, (wide)extracted,
-        (wide)((ua & ~(field << s)) | (ub & field) << s), a < b, a >= b, a == b, x, y, wrap(k, (wide)((uint64_t)x << 1)) ^ b,
-        a < d ? b : a, (a && b) || !d, (wide)(ua * ub + (uint64_t)d), (wide)(ua * (uint64_t)d + (uint64_t)d), greatest(a, b), greatest(b, d), ones(ub),
+        (wide)((ua & ~(field << s)) | (ub & field) << s), a < b, a >= b, a == b, x, y,
+        wrap(k, (wide)((uint64_t)x << 1)) ^ b, a < d ? b : a, (a && b) || !d, (wide)(ua * ub + (uint64_t)d),
+        (wide)(ua * (uint64_t)d + (uint64_t)d), greatest(a, b), greatest(b, d), ones(ub),
         (a < b || b < d || d < a) + 2 * (a != d && b != d)};
     memcpy(o, r, sizeof r);
 }
 
 static uint64_t interesting(uint64_t *seed)
 {
-    static const uint64_t values[] = {0, 1, 2, 127, 128, 255, 32767, 32768, 65535, 0x7fffffff, 0x80000000u, 0xffffffffu,
-        0x7fffffffffffffffu, 0x8000000000000000u, 0xffffffffffffffffu, 0x5555555555555555u};
+    static const uint64_t values[] = {0, 1, 2, 127, 128, 255, 32767, 32768, 65535, 0x7fffffff, 0x80000000u,
+        0xffffffffu, 0x7fffffffffffffffu, 0x8000000000000000u, 0xffffffffffffffffu, 0x5555555555555555u};
     uint64_t r = cf_random(seed);
     return r & 3 ? cf_random(seed) >> (r >> 8) % 64 : values[r >> 8 & 15];
 }
@@ -119,9 +149,10 @@ static void run_integer(cf_test *t, const int *p)
 {
     const struct kind *k = &kinds[p[0]];
     size_t size = (size_t)k->bits / 8;
-    void *in = cf_alloc(t, N * 4 * size), *expected = cf_alloc(t, N * RESULTS * size), *got = cf_alloc(t, N * RESULTS * size);
+    void *in = cf_alloc(t, N * 4 * size), *expected = cf_alloc(t, N * RESULTS * size),
+         *got = cf_alloc(t, N * RESULTS * size);
     uint8_t *counts = cf_alloc(t, N * 2);
-    wide (*arguments)[4] = cf_alloc(t, sizeof(wide[4]) * N);
+    wide(*arguments)[4] = cf_alloc(t, sizeof(wide[4]) * N);
     uint64_t seed = 1 + (uint64_t)p[0];
     for (size_t i = 0; i < N; i++) {
         wide *v = arguments[i];
@@ -145,8 +176,9 @@ static void run_integer(cf_test *t, const int *p)
     for (size_t i = 0; i < N * RESULTS; i++) {
         const wide *v = arguments[i / RESULTS];
         if (!cf_equal(t, k->type, (char *)expected + i * size, (char *)got + i * size, 1,
-                "result %zu of a=%lld b=%lld c=%lld d=%lld k=%u n=%u", i % RESULTS, (long long)v[0], (long long)v[1],
-                (long long)v[2], (long long)v[3], counts[i / RESULTS * 2], counts[i / RESULTS * 2 + 1]))
+                "result %zu of a=%lld b=%lld c=%lld d=%lld k=%u n=%u", i % RESULTS, (long long)v[0],
+                (long long)v[1], (long long)v[2], (long long)v[3], counts[i / RESULTS * 2],
+                counts[i / RESULTS * 2 + 1]))
             return;
     }
 }
@@ -169,7 +201,8 @@ static void run_24(cf_test *t, const int *p)
     cf_call call = {.file = "integer.metal", .kernel = "products_24", .grid = {N, 1, 1}, .group = {64, 1, 1}};
     cf_buffer(&call, 0, got, sizeof got);
     cf_buffer(&call, 1, in, sizeof in);
-    if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_I32, expected, got, 4 * N, "mul24, mad24 (signed, unsigned)");
+    if (cf_run(t, &call))
+        cf_equal(t, TOMBAC_TYPE_I32, expected, got, 4 * N, "mul24, mad24 (signed, unsigned)");
 }
 
 static void run_convert(cf_test *t, const int *p)
@@ -182,10 +215,11 @@ static void run_convert(cf_test *t, const int *p)
         double f = floor((double)(int32_t)cf_random(&seed) * (i % 2 ? 1 : 1e-4)) + (i % 3) * 0.25;
         floats[i] = f >= 2147483520.0 ? 1.0f : (float)f;
         float x = floats[i];
-        const int64_t r[12] = {(int8_t)v, (uint8_t)v, (int16_t)v, (uint16_t)v, (int32_t)v, (uint32_t)v, (uint32_t)v, (v & 255) != 0,
-            (int32_t)x, (uint32_t)fabsf(x), (int64_t)x, (int16_t)(x / 65536.0f)};
+        const int64_t r[12] = {(int8_t)v, (uint8_t)v, (int16_t)v, (uint16_t)v, (int32_t)v, (uint32_t)v,
+            (uint32_t)v, (v & 255) != 0, (int32_t)x, (uint32_t)fabsf(x), (int64_t)x, (int16_t)(x / 65536.0f)};
         memcpy(expected + 12 * i, r, sizeof r);
-        const float c[6] = {(float)v, (float)(uint64_t)v, (float)(int32_t)v, (float)(uint32_t)v, (float)(int16_t)v, (float)(int32_t)v};
+        const float c[6] = {(float)v, (float)(uint64_t)v, (float)(int32_t)v, (float)(uint32_t)v,
+            (float)(int16_t)v, (float)(int32_t)v};
         memcpy(rounded + 6 * i, c, sizeof c);
     }
     cf_call call = {.file = "integer.metal", .kernel = "convert", .grid = {N, 1, 1}, .group = {64, 1, 1}};
@@ -206,8 +240,8 @@ static void run_promotion(cf_test *t, const int *p)
     for (int i = 0; i < 2 * N; i++) in[i] = (uint8_t)cf_random(&seed);
     for (int i = 0; i < N; i++) {
         int a = in[2 * i], b = in[2 * i + 1];
-        const int32_t r[8] = {a - b, a + b, -1 - a, ((a ^ 128) - 128) >> 1, (a ^ 128) - 128, (a * 256 + b) * 3 / 7,
-            (a - 200 < b) + 2 * (a >= 200 && a - 200 < b), a > b ? a : -1};
+        const int32_t r[8] = {a - b, a + b, -1 - a, ((a ^ 128) - 128) >> 1, (a ^ 128) - 128,
+            (a * 256 + b) * 3 / 7, (a - 200 < b) + 2 * (a >= 200 && a - 200 < b), a > b ? a : -1};
         memcpy(expected + 8 * i, r, sizeof r);
     }
     cf_call call = {.file = "integer.metal", .kernel = "promotion", .grid = {N, 1, 1}, .group = {33, 1, 1}};
@@ -216,9 +250,30 @@ static void run_promotion(cf_test *t, const int *p)
     if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_I32, expected, got, 8 * N, "out (8 per thread)");
 }
 
+static void run_shifts(cf_test *t, const int *p)
+{
+    uint64_t in[N], expected[8 * N], got[8 * N] = {0}, seed = 41;
+    uint32_t counts[N];
+    for (uint32_t i = 0; i < N; i++) {
+        uint64_t v = in[i] = cf_random(&seed);
+        uint32_t n = counts[i] = i < 200 ? i : (uint32_t)cf_random(&seed), w = n % 32, l = n % 64;
+        uint32_t low = (uint32_t)v;
+        const uint64_t r[8] = {(uint32_t)(low << w), low >> w, (uint64_t)floor_shift((int32_t)low, (int)w),
+            v << l, v >> l, (uint64_t)floor_shift((int64_t)v, (int)l), (uint32_t)(low << w),
+            (uint32_t)(low << w) >> w};
+        memcpy(expected + 8 * i, r, sizeof r);
+    }
+    cf_call call = {.file = "integer.metal", .kernel = "shifts", .grid = {N, 1, 1}, .group = {64, 1, 1}};
+    cf_buffer(&call, 0, got, sizeof got);
+    cf_buffer(&call, 1, in, sizeof in);
+    cf_buffer(&call, 2, counts, sizeof counts);
+    if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_U64, expected, got, 8 * N, "out (8 per thread)");
+}
+
 void cf_family_integer(cf_suite *suite)
 {
     for (int k = 0; k < 8; k++) cf_add(suite, run_integer, CF_P(k), "integer.functions.%s", kinds[k].name);
+    cf_add(suite, run_shifts, CF_P(0), "integer.shift-counts");
     cf_add(suite, run_24, CF_P(0), "integer.24-bit");
     cf_add(suite, run_convert, CF_P(0), "integer.convert");
     cf_add(suite, run_promotion, CF_P(0), "integer.promotion");

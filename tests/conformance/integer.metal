@@ -140,3 +140,23 @@ kernel void promotion(device int *out [[buffer(0)]], const device uchar *in [[bu
     out[8 * i + 6] = (int(a) - 200 < b) + 2 * (uint(int(a) - 200) < b);
     out[8 * i + 7] = a > b ? a : -1;
 }
+
+// Shift counts beyond the width count modulo the width of the (promoted) left operand.
+kernel void shifts(device ulong *out [[buffer(0)]], const device ulong *in [[buffer(1)]], const device uint *counts [[buffer(2)]],
+    uint i [[thread_position_in_grid]])
+{
+    ulong v = in[i];
+    uint n = counts[i];
+    device ulong *o = out + 8 * i;
+    o[0] = uint(v) << n;
+    o[1] = uint(v) >> n;
+    o[2] = ulong(long(int(v) >> n));
+    o[3] = v << n;
+    o[4] = v >> n;
+    o[5] = ulong(long(v) >> n);
+    o[6] = (uint4(uint(v)) << uint4(n, 1, 2, 3)).x;
+    uint x = uint(v);
+    x <<= n;
+    x >>= n;
+    o[7] = x;
+}

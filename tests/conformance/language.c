@@ -16,7 +16,8 @@ static void expect_swizzles(float *o, const float *v, uint32_t i)
     float x = v[0], y = v[1], z = v[2], w = v[3];
     float h[4] = {x, 2, z, 4};
     const float d[4] = {y, y, w, w + 10}; /* after d.xz = v.yw; d.w += 10 */
-    const float head[21] = {z, x, w, w, y, w, z, y, x, d[0], d[1], d[2], d[3], d[1] * 2, d[0] * 2, d[2] * 2, d[3], y, w, 7, 2 + z};
+    const float head[21] = {z, x, w, w, y, w, z, y, x, d[0], d[1], d[2], d[3], d[1] * 2, d[0] * 2, d[2] * 2,
+        d[3], y, w, 7, 2 + z};
     memcpy(o, head, sizeof head);
     h[i % 4] = -1;
     memcpy(o + 21, h, sizeof h);
@@ -56,7 +57,8 @@ static void run_swizzles(cf_test *t, const int *p)
 
 static float determinant3(const float *m)
 {
-    return m[0] * (m[4] * m[8] - m[5] * m[7]) - m[3] * (m[1] * m[8] - m[2] * m[7]) + m[6] * (m[1] * m[5] - m[2] * m[4]);
+    return m[0] * (m[4] * m[8] - m[5] * m[7]) - m[3] * (m[1] * m[8] - m[2] * m[7]) +
+           m[6] * (m[1] * m[5] - m[2] * m[4]);
 }
 
 /* Matrices are column by column: m[c][r] is m[4 * c + r]. */
@@ -74,7 +76,8 @@ static void expect_matrices(float *o, const float *m)
     o[16] = m[0] - m[2] + 2 * m[4];
     o[17] = m[1] - m[3] + 2 * m[5];
     for (int c = 0; c < 2; c++)
-        for (int r = 0; r < 2; r++) o[18 + 2 * c + r] = m[r] * m[c] + m[2 + r] * m[2 + c] + m[4 + r] * m[4 + c];
+        for (int r = 0; r < 2; r++)
+            o[18 + 2 * c + r] = m[r] * m[c] + m[2 + r] * m[2 + c] + m[4 + r] * m[4 + c];
     o[22] = 303;
     o[23] = determinant3(m);
     o[24] = m[0] * m[3] - m[1] * m[2];
@@ -114,12 +117,14 @@ static void expect_types(uint32_t *o, float f, uint32_t i)
     int tag = (int)(i - 3) & 31;
     uint32_t c = i % 2 ? 4 : 40000;
     int64_t big = (int64_t)i * 0x123456789 - 5;
-    const uint32_t r[24] = {bits, bits >> 24, bits ^ 0x80000000u, h | 0x3c00u << 16, 0x40000000u, bits << 16 | bits >> 16,
-        (uint32_t)(x + y), (uint32_t)(points[0] + 2 * points[1] + 4 * points[2]), (uint32_t)(tag & 16 ? tag - 32 : tag), 0u - i,
-        i * 7, c + (c == 4) + 30, (uint32_t)((f + 1) + 40 + 100 * (2 * f + 1)), (uint32_t)(2 * f), 21,
-        (uint32_t)((i & 3) != 0) + 2 * ((i & 3) == 3) + 4 * !(i & 1), (300 + i) & 255, (uint32_t)(int8_t)(200 + i),
-        8 + 100 * 32 + 10000 * 2, (uint32_t)(big >> 30), (uint32_t)((uint64_t)big / 1000003u), (uint32_t)(big % 97),
-        cf_float_bits((float)big), (uint32_t)((int32_t)f * -(int32_t)f)};
+    const uint32_t r[24] = {bits, bits >> 24, bits ^ 0x80000000u, h | 0x3c00u << 16, 0x40000000u,
+        bits << 16 | bits >> 16, (uint32_t)(x + y), (uint32_t)(points[0] + 2 * points[1] + 4 * points[2]),
+        (uint32_t)(tag & 16 ? tag - 32 : tag), 0u - i, i * 7, c + (c == 4) + 30,
+        (uint32_t)((f + 1) + 40 + 100 * (2 * f + 1)), (uint32_t)(2 * f), 21,
+        (uint32_t)((i & 3) != 0) + 2 * ((i & 3) == 3) + 4 * !(i & 1), (300 + i) & 255,
+        (uint32_t)(int8_t)(200 + i), 8 + 100 * 32 + 10000 * 2, (uint32_t)(big >> 30),
+        (uint32_t)((uint64_t)big / 1000003u), (uint32_t)(big % 97), cf_float_bits((float)big),
+        (uint32_t)((int32_t)f * -(int32_t)f)};
     memcpy(o, r, sizeof r);
 }
 
@@ -150,8 +155,9 @@ static void run_spaces(cf_test *t, const int *p)
     for (int i = 0; i < N; i++) {
         float f = in[i];
         const float own[3] = {f, 1, 2}, both[2] = {1.25f, -2 + 8.0f};
-        const float r[16] = {(float)(1 << i % 8), 1000 + f, 2000 + own[i % 3], 3000 + f + 0.5f, k[i % 2] + 1, f + 103, 6 * f,
-            (float)((i % 3 * 2 + 1) * 10 + i % 3 * 2 + 2), (float)(squares[i % 6] + shift), both[i % 2], 58, i % 2 ? f : f + 1, 3, 4, 48, 7};
+        const float r[16] = {(float)(1 << i % 8), 1000 + f, 2000 + own[i % 3], 3000 + f + 0.5f, k[i % 2] + 1,
+            f + 103, 6 * f, (float)((i % 3 * 2 + 1) * 10 + i % 3 * 2 + 2), (float)(squares[i % 6] + shift),
+            both[i % 2], 58, i % 2 ? f : f + 1, 3, 4, 48, 7};
         memcpy(expected + 16 * i, r, sizeof r);
     }
     cf_call call = call_of("spaces", N, 33);
@@ -166,9 +172,14 @@ static void run_spaces(cf_test *t, const int *p)
 
 /* ---- Templates ---- */
 
-static const struct { const char *name; tombac_type type; int width; bool negate; } instances[] = {
-    {"templated_float_4", TOMBAC_TYPE_F32, 4, false}, {"templated_int_3", TOMBAC_TYPE_I32, 3, true},
-    {"templated_half_2", TOMBAC_TYPE_F16, 2, true}, {"templated_short_4", TOMBAC_TYPE_I16, 4, true}};
+static const struct {
+    const char *name;
+    tombac_type type;
+    int width;
+    bool negate;
+} instances[] = {{"templated_float_4", TOMBAC_TYPE_F32, 4, false},
+    {"templated_int_3", TOMBAC_TYPE_I32, 3, true}, {"templated_half_2", TOMBAC_TYPE_F16, 2, true},
+    {"templated_short_4", TOMBAC_TYPE_I16, 4, true}};
 
 static void run_templates(cf_test *t, const int *p)
 {
@@ -182,7 +193,9 @@ static void run_templates(cf_test *t, const int *p)
         raw[i] = (uint8_t)(i * 53);
         int32_t integer = (int32_t)v[i];
         uint16_t h = cf_half_from_double((double)v[i]);
-        const void *from = type == TOMBAC_TYPE_F32 ? (void *)&v[i] : type == TOMBAC_TYPE_F16 ? (void *)&h : &integer;
+        const void *from = type == TOMBAC_TYPE_F32   ? (void *)&v[i]
+                           : type == TOMBAC_TYPE_F16 ? (void *)&h
+                                                     : &integer;
         memcpy(in + (size_t)i * tombac_type_size(type), from, tombac_type_size(type));
     }
     for (int i = 0; i < N; i++) {
@@ -192,9 +205,11 @@ static void run_templates(cf_test *t, const int *p)
             max = v[i + k] > max ? v[i + k] : max;
         }
         const uint8_t *q = raw + i;
-        const float r[16] = {sum, max, 2 * f + 1 + f / 2 + 1, (float)((q[0] & 15) + (q[0] >> 4) + (q[1] & 15) + (q[1] >> 4)),
-            (float)(q[0] + q[1] + q[2] + q[3]), c - 1 + 3 * f, 10, f + 0.5f, 120, 2 * (c + 1), 3 * (c + 2), f * (f + 1),
-            instances[p[0]].negate ? -c : c, width == 4 ? 44 : (float)width, 3 * c, (float)tombac_type_size(type)};
+        const float r[16] = {sum, max, 2 * f + 1 + f / 2 + 1,
+            (float)((q[0] & 15) + (q[0] >> 4) + (q[1] & 15) + (q[1] >> 4)),
+            (float)(q[0] + q[1] + q[2] + q[3]), c - 1 + 3 * f, 10, f + 0.5f, 120, 2 * (c + 1), 3 * (c + 2),
+            f * (f + 1), instances[p[0]].negate ? -c : c, width == 4 ? 44 : (float)width, 3 * c,
+            (float)tombac_type_size(type)};
         memcpy(expected + 16 * i, r, sizeof r);
     }
     cf_call call = call_of(instances[p[0]].name, N, 32);
@@ -237,11 +252,11 @@ static void expect_flow(int32_t *o, uint32_t n)
     o[0] = collatz(n % 1000 + 1);
     o[1] = s;
     switch (n % 6) {
-        case 0: s = 3; break;
-        case 1: s = s + 2; break;
-        case 2: s = s / 2; break;
-        case 5: s = -s ^ 3; break;
-        default: s = s ^ 3;
+    case 0: s = 3; break;
+    case 1: s = s + 2; break;
+    case 2: s = s / 2; break;
+    case 5: s = -s ^ 3; break;
+    default: s = s ^ 3;
     }
     o[2] = s;
     o[3] = n % 2 ? (n > 1000 ? 1 : 2) : n % 5 ? 4 : 3;

@@ -18,7 +18,8 @@ static void run_formats(cf_test *t, const int *p)
     snprintf(lines[1], 128, "int %d unsigned %u hexadecimal %x\n", v[0], (uint32_t)v[1], (uint32_t)v[2]);
     snprintf(lines[2], 128, "padded [%5d] [%-5d] [%05d]\n", v[0], v[0], v[0]);
     snprintf(lines[3], 128, "float %f %.3f %e %g\n", (double)f[0], (double)f[1], (double)f[2], (double)f[3]);
-    snprintf(lines[4], 128, "percent %% char %c long %ld unsigned long %lu\n", v[3], (long)v[0] * (1l << 33), (unsigned long)v[1] << 33);
+    snprintf(lines[4], 128, "percent %% char %c long %ld unsigned long %lu\n", v[3], (long)v[0] * (1l << 33),
+        (unsigned long)v[1] << 33);
     snprintf(lines[5], 128, "text %s end\n", "inside");
     snprintf(lines[6], 128, "half %f short %d bool %d\n", 1.5, -42, 1);
     cf_call call = call_of("formats", 1, 1);
@@ -54,7 +55,8 @@ static void run_every_thread(cf_test *t, const int *p)
         *end = '\0';
         const char *text = strstr(line, "thread ");
         unsigned thread = 0, round = 0;
-        if (!text || sscanf(text, "thread %u round %u", &thread, &round) != 2 || thread >= n || round != next[thread]) {
+        if (!text || sscanf(text, "thread %u round %u", &thread, &round) != 2 || thread >= n ||
+            round != next[thread]) {
             cf_fail(t, "unexpected line '%s'", line);
             return;
         }
@@ -87,10 +89,12 @@ static void run_assertion(cf_test *t, const int *p)
     tombac_status status = cf_try(t, &call, message, sizeof message);
     tombac_status expected = limit < 100 ? TOMBAC_ERROR_KERNEL : TOMBAC_OK;
     if (status != expected)
-        cf_fail(t, "expected '%s', got '%s': %s", tombac_status_name(expected), tombac_status_name(status), message);
-    else if (status != TOMBAC_OK && (!strstr(message, "i < limit") || !strstr(call.error_file, "logging.metal") || !call.error_line))
-        cf_fail(t, "the error does not name condition, file and line: %s, file '%s', line %u", message, call.error_file,
-            call.error_line);
+        cf_fail(t, "expected '%s', got '%s': %s", tombac_status_name(expected), tombac_status_name(status),
+            message);
+    else if (status != TOMBAC_OK &&
+             (!strstr(message, "i < limit") || !strstr(call.error_file, "logging.metal") || !call.error_line))
+        cf_fail(t, "the error does not name condition, file and line: %s, file '%s', line %u", message,
+            call.error_file, call.error_line);
 }
 
 void cf_family_logging(cf_suite *suite)

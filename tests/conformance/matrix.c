@@ -1,4 +1,5 @@
-/* SIMD-group matrices. A product's element is c, then fma over k = 0 ... 7 in float, rounded once to the result's type. */
+/* SIMD-group matrices. A product's element is c, then fma over k = 0 ... 7 in float, rounded once to the
+ * result's type. */
 #include "conformance.h"
 
 #include <math.h>
@@ -7,14 +8,18 @@
 typedef enum kind { FLOAT, HALF, BFLOAT } kind;
 static const char *const kind_names[] = {"float", "half", "bfloat"};
 static const tombac_type kind_types[] = {TOMBAC_TYPE_F32, TOMBAC_TYPE_F16, TOMBAC_TYPE_BF16};
-static size_t size_of(kind k) { return k == FLOAT ? 4 : 2; }
+static size_t size_of(kind k)
+{
+    return k == FLOAT ? 4 : 2;
+}
 
 static void store(kind k, void *array, size_t i, float v)
 {
     if (k == FLOAT)
         ((float *)array)[i] = v;
     else
-        ((uint16_t *)array)[i] = k == HALF ? cf_half_from_double((double)v) : cf_bfloat_from_double((double)v);
+        ((uint16_t *)array)[i] =
+            k == HALF ? cf_half_from_double((double)v) : cf_bfloat_from_double((double)v);
 }
 
 static float load(kind k, const void *array, size_t i)
@@ -26,11 +31,16 @@ static float load(kind k, const void *array, size_t i)
 
 static cf_call call_of(const char *kernel, uint32_t groups, uint32_t group)
 {
-    return (cf_call){.file = "matrix.metal", .kernel = kernel, .grid = {groups, 1, 1}, .group = {group, 1, 1}, .whole_groups = true};
+    return (cf_call){.file = "matrix.metal",
+        .kernel = kernel,
+        .grid = {groups, 1, 1},
+        .group = {group, 1, 1},
+        .whole_groups = true};
 }
 
-/* p: kind, options (bit 0: load transposed, 1: store transposed, 2: through threadgroup memory, which transposes), case.
- * A load's element (row, column) is at origin + column + row * stride; transposed, row and column change places. */
+/* p: kind, options (bit 0: load transposed, 1: store transposed, 2: through threadgroup memory, which
+ * transposes), case. A load's element (row, column) is at origin + column + row * stride; transposed, row and
+ * column change places. */
 static void run_move(cf_test *t, const int *p)
 {
     enum { N = 2 * 2048 };
@@ -165,7 +175,8 @@ static void run_gemm(cf_test *t, const int *p)
             for (uint32_t i = 0; i < k; i++)
                 expected[r * n + c] += load(in, a, r * k + i) * load(in, b, staged ? c * k + i : i * n + c);
     cf_call call = {.file = "matrix.metal", .kernel = staged ? "gemm_staged" : "gemm", .whole_groups = true};
-    call.grid = staged ? (tombac_size3){(n + 31) / 32, (m + 31) / 32, 1} : (tombac_size3){(n + 15) / 16, m / 8, 1};
+    call.grid =
+        staged ? (tombac_size3){(n + 31) / 32, (m + 31) / 32, 1} : (tombac_size3){(n + 15) / 16, m / 8, 1};
     call.group = (tombac_size3){staged ? 128 : 64, 1, 1};
     cf_buffer(&call, 0, got, m * n * 4);
     cf_buffer(&call, 1, a, m * k * size_of(in));
@@ -185,12 +196,14 @@ void cf_family_matrix(cf_suite *suite)
                     options & 4 ? "-through-threadgroup" : "", c);
     cf_add(suite, run_elements, CF_P(0), "matrix.elements");
     cf_add(suite, run_fills, CF_P(0), "matrix.fills");
-    static const int kinds[][3] = {{FLOAT, FLOAT, FLOAT}, {HALF, HALF, HALF}, {HALF, HALF, FLOAT}, {HALF, FLOAT, FLOAT},
-        {FLOAT, HALF, FLOAT}, {BFLOAT, BFLOAT, FLOAT}, {BFLOAT, BFLOAT, BFLOAT}, {BFLOAT, FLOAT, FLOAT}};
+    static const int kinds[][3] = {{FLOAT, FLOAT, FLOAT}, {HALF, HALF, HALF}, {HALF, HALF, FLOAT},
+        {HALF, FLOAT, FLOAT}, {FLOAT, HALF, FLOAT}, {BFLOAT, BFLOAT, FLOAT}, {BFLOAT, BFLOAT, BFLOAT},
+        {BFLOAT, FLOAT, FLOAT}};
     for (int i = 0; i < 8; i++)
         for (int random = 0; random < 2; random++)
-            cf_add(suite, run_multiply, CF_P(kinds[i][0], kinds[i][1], kinds[i][2], random), "matrix.multiply.%s-%s-%s.%s",
-                kind_names[kinds[i][0]], kind_names[kinds[i][1]], kind_names[kinds[i][2]], random ? "fractions" : "integers");
+            cf_add(suite, run_multiply, CF_P(kinds[i][0], kinds[i][1], kinds[i][2], random),
+                "matrix.multiply.%s-%s-%s.%s", kind_names[kinds[i][0]], kind_names[kinds[i][1]],
+                kind_names[kinds[i][2]], random ? "fractions" : "integers");
     cf_add(suite, run_product, CF_P(0), "matrix.product");
     cf_add(suite, run_gemm, CF_P(16, 24, 32, 0), "matrix.gemm.16x24x32");
     cf_add(suite, run_gemm, CF_P(64, 48, 128, 0), "matrix.gemm.64x48x128");

@@ -1,4 +1,5 @@
-/* Memory: layouts are written down as byte offsets from Metal's sizes and alignments; accesses are modelled bytewise. */
+/* Memory: layouts are written down as byte offsets from Metal's sizes and alignments; accesses are modelled
+ * bytewise. */
 #include "conformance.h"
 
 #include <string.h>
@@ -14,14 +15,19 @@ static void put_half(uint8_t *at, double v)
     memcpy(at, &bits, 2);
 }
 
-static void put_float(uint8_t *at, float v) { memcpy(at, &v, 4); }
+static void put_float(uint8_t *at, float v)
+{
+    memcpy(at, &v, 4);
+}
 
-/* inner_t: c 0, h 2, p 4 (12 bytes), v 16 (16 bytes): 32. outer_t: a 0, inner 16, s 80, flag 84, wide 88, bytes 96, h3 104: 112. */
+/* inner_t: c 0, h 2, p 4 (12 bytes), v 16 (16 bytes): 32. outer_t: a 0, inner 16, s 80, flag 84, wide 88,
+ * bytes 96, h3 104: 112. */
 static void run_layout(cf_test *t, const int *p)
 {
     enum { N = 20, SIZE = 112 };
     uint8_t expected[N * SIZE], got[N * SIZE];
-    uint32_t sizes[12] = {32, 112, 16, 16, 12, 808, 802, 402, 64 * 100 + 48, 16 * 100 + 8, 808, 804}, got_sizes[12] = {0};
+    uint32_t sizes[12] = {32, 112, 16, 16, 12, 808, 802, 402, 64 * 100 + 48, 16 * 100 + 8, 808, 804},
+             got_sizes[12] = {0};
     memset(expected, 0, sizeof expected);
     memset(got, 0, sizeof got);
     for (uint32_t i = 0; i < N; i++) {
@@ -130,8 +136,11 @@ static void run_views(cf_test *t, const int *p)
     cf_equal(t, TOMBAC_TYPE_U8, want_copy, copy, 16 * N, "bytes stored (16 per thread)");
 }
 
-static const struct { const char *name; tombac_type type; } strided_types[] = {{"uchar", TOMBAC_TYPE_U8},
-    {"ushort", TOMBAC_TYPE_U16}, {"uint", TOMBAC_TYPE_U32}, {"ulong", TOMBAC_TYPE_U64}, {"float", TOMBAC_TYPE_F32}};
+static const struct {
+    const char *name;
+    tombac_type type;
+} strided_types[] = {{"uchar", TOMBAC_TYPE_U8}, {"ushort", TOMBAC_TYPE_U16}, {"uint", TOMBAC_TYPE_U32},
+    {"ulong", TOMBAC_TYPE_U64}, {"float", TOMBAC_TYPE_F32}};
 
 static uint64_t get(tombac_type type, const void *array, size_t i)
 {
@@ -156,7 +165,8 @@ static void run_strided(cf_test *t, const int *p)
     tombac_type type = strided_types[p[0]].type;
     size_t size = tombac_type_size(type), in_count = 8 * N, out_count = 12 * N;
     int32_t how[2] = {p[1], p[2]};
-    void *in = cf_alloc(t, in_count * size), *expected = cf_alloc(t, out_count * size), *got = cf_alloc(t, out_count * size);
+    void *in = cf_alloc(t, in_count * size), *expected = cf_alloc(t, out_count * size),
+         *got = cf_alloc(t, out_count * size);
     for (size_t i = 0; i < in_count; i++) set(type, in, i, i * 37 + (i >> 5));
     for (int i = 0; i < N; i++) {
         int at = how[1] + i * how[0];
@@ -164,7 +174,8 @@ static void run_strided(cf_test *t, const int *p)
         set(type, expected, (size_t)i, a + b);
         set(type, expected, (size_t)(N + 2 * i), get(type, in, (size_t)(N - 1 - i)));
         set(type, expected, (size_t)(N + 2 * i + 1), get(type, in, (size_t)(i ^ 5)));
-        set(type, expected, (size_t)(3 * N + i % 4 * (N / 4) + i / 4), get(type, in, (size_t)(2 * (i & 7) + 16 * (i >> 3) + 1)));
+        set(type, expected, (size_t)(3 * N + i % 4 * (N / 4) + i / 4),
+            get(type, in, (size_t)(2 * (i & 7) + 16 * (i >> 3) + 1)));
     }
     for (int i = 0; i < N; i++) {
         int at = how[1] + i * how[0];
@@ -176,7 +187,8 @@ static void run_strided(cf_test *t, const int *p)
     cf_buffer(&call, 0, got, out_count * size);
     cf_buffer(&call, 1, in, in_count * size);
     cf_bytes(&call, 2, how, sizeof how);
-    if (cf_run(t, &call)) cf_equal(t, type, expected, got, out_count, "out (stride %d from %d)", how[0], how[1]);
+    if (cf_run(t, &call))
+        cf_equal(t, type, expected, got, out_count, "out (stride %d from %d)", how[0], how[1]);
 }
 
 static void run_vectors(cf_test *t, const int *p)
@@ -262,12 +274,13 @@ void cf_family_memory(cf_suite *suite)
     cf_add(suite, run_layout, CF_P(0), "memory.layout");
     cf_add(suite, run_quantised, CF_P(0), "memory.quantised-blocks");
     cf_add(suite, run_views, CF_P(0), "memory.views");
-    static const int patterns[][3] = {{1, 0, 64}, {1, 3, 17}, {2, 1, 33}, {3, 0, 100}, {4, 2, 64}, {7, 5, 256}, {-1, 255, 64},
-        {-3, 800, 33}};
+    static const int patterns[][3] = {{1, 0, 64}, {1, 3, 17}, {2, 1, 33}, {3, 0, 100}, {4, 2, 64},
+        {7, 5, 256}, {-1, 255, 64}, {-3, 800, 33}};
     for (int type = 0; type < 5; type++)
         for (int i = 0; i < 8; i++)
-            cf_add(suite, run_strided, CF_P(type, patterns[i][0], patterns[i][1], patterns[i][2]), "memory.strided.%s.by-%d-from-%d.%d",
-                strided_types[type].name, patterns[i][0], patterns[i][1], patterns[i][2]);
+            cf_add(suite, run_strided, CF_P(type, patterns[i][0], patterns[i][1], patterns[i][2]),
+                "memory.strided.%s.by-%d-from-%d.%d", strided_types[type].name, patterns[i][0],
+                patterns[i][1], patterns[i][2]);
     cf_add(suite, run_vectors, CF_P(0), "memory.vectors");
     cf_add(suite, run_far, CF_P(0), "memory.far-offsets");
     cf_add(suite, run_sparse, CF_P(0), "memory.sparse");

@@ -1,4 +1,5 @@
-/* Models of binary16 and bfloat16: conversions that round once, ties to even, written from the formats' definitions. */
+/* Models of binary16 and bfloat16: conversions that round once, ties to even, written from the formats'
+ * definitions. */
 #include "conformance.h"
 
 #include <math.h>
@@ -18,7 +19,8 @@ float cf_float_of_bits(uint32_t bits)
     return x;
 }
 
-/* A format with `significand` stored bits and exponents from `lowest` (of the smallest normal) to `highest`. */
+/* A format with `significand` stored bits and exponents from `lowest` (of the smallest normal) to `highest`.
+ */
 static uint16_t narrow(double x, int significand, int lowest, int highest)
 {
     int exponent_bits = 15 - significand;
@@ -64,10 +66,22 @@ static double widen(uint16_t bits, int significand, int lowest)
     return bits & 0x8000u ? -x : x;
 }
 
-uint16_t cf_half_from_double(double x) { return narrow(x, 10, -14, 15); }
-double cf_half_to_double(uint16_t bits) { return widen(bits, 10, -14); }
-uint16_t cf_bfloat_from_double(double x) { return narrow(x, 7, -126, 127); }
-double cf_bfloat_to_double(uint16_t bits) { return widen(bits, 7, -126); }
+uint16_t cf_half_from_double(double x)
+{
+    return narrow(x, 10, -14, 15);
+}
+double cf_half_to_double(uint16_t bits)
+{
+    return widen(bits, 10, -14);
+}
+uint16_t cf_bfloat_from_double(double x)
+{
+    return narrow(x, 7, -126, 127);
+}
+double cf_bfloat_to_double(uint16_t bits)
+{
+    return widen(bits, 7, -126);
+}
 
 double cf_fma_odd(double a, double b, double c)
 {

@@ -1,10 +1,11 @@
 /* tombac-conformance [--device NAME] [--folder KERNELS] [--timeout SECONDS] [--list] [FILTER...]
  *
- * Runs the tests whose name contains one of the filters (all without a filter) on one device (default: "check"), prints one
- * line per test and `N passed, N failed`, and exits with 0 if all passed, 1 if not, 2 for wrong usage.
+ * Runs the tests whose name contains one of the filters (all without a filter) on one device (default:
+ * "check"), prints one line per test and `N passed, N failed`, and exits with 0 if all passed, 1 if not, 2
+ * for wrong usage.
  *
- * Tests run in a worker process that reports each result through a pipe; when the worker dies or a test takes too long, that
- * test has failed and a new worker goes on behind it. */
+ * Tests run in a worker process that reports each result through a pipe; when the worker dies or a test takes
+ * too long, that test has failed and a new worker goes on behind it. */
 #include "suite.h"
 
 #include <errno.h>
@@ -126,6 +127,7 @@ static void print_result(const char *name, bool failed, const char *message)
 {
     if (!failed) {
         printf("ok    %s\n", name);
+        fflush(stdout);
         return;
     }
     printf("FAIL  %s: ", name);
@@ -158,7 +160,8 @@ static int run_all(const cf_suite *suite, const cf_options *options)
         if (!alive && result.message[0]) kill(worker, SIGKILL);
         close(in);
         int status = 0;
-        while (waitpid(worker, &status, 0) < 0 && errno == EINTR) {}
+        while (waitpid(worker, &status, 0) < 0 && errno == EINTR) {
+        }
         if (alive) continue;
         if (WIFEXITED(status) && WEXITSTATUS(status) == 2) return 2;
         if (!result.message[0])
@@ -198,7 +201,8 @@ int main(int count, char **words)
 {
     cf_options options = {.device = "check", .folder = CF_KERNEL_FOLDER, .timeout = 120};
     if (!parse(count, words, &options)) {
-        fputs("usage: tombac-conformance [--device NAME] [--folder KERNELS] [--timeout SECONDS] [--list] [FILTER...]\n",
+        fputs("usage: tombac-conformance [--device NAME] [--folder KERNELS] [--timeout SECONDS] [--list] "
+              "[FILTER...]\n",
             stderr);
         return 2;
     }

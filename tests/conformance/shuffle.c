@@ -1,5 +1,6 @@
-/* Shuffles and broadcasts. What Metal leaves open is fixed by docs/operations.md: lane numbers count modulo 32 (4), a lane
- * outside gives the own value where Metal's shuffle has no wrap, an inactive lane gives zero. */
+/* Shuffles and broadcasts. What Metal leaves open is fixed by docs/operations.md: lane numbers count modulo
+ * 32 (4), a lane outside gives the own value where Metal's shuffle has no wrap, an inactive lane gives zero.
+ */
 #include "conformance.h"
 #include "divergence_model.h"
 
@@ -7,11 +8,21 @@
 
 enum { DELTAS = 6, OPERATIONS = 18, SIMD_OPERATIONS = 9 };
 
-static const struct { const char *name; size_t size; } types[] = {
-    {"char", 1}, {"ushort", 2}, {"int", 4}, {"float", 4}, {"half", 2}, {"uint2", 8}, {"half4", 8},
+static const struct {
+    const char *name;
+    size_t size;
+} types[] = {
+    {"char", 1},
+    {"ushort", 2},
+    {"int", 4},
+    {"float", 4},
+    {"half", 2},
+    {"uint2", 8},
+    {"half4", 8},
 };
-static const char *const operation_names[SIMD_OPERATIONS] = {"broadcast", "shuffle", "shuffle_up", "shuffle_down",
-    "shuffle_xor", "shuffle_rotate_up", "shuffle_rotate_down", "shuffle_and_fill_up", "shuffle_and_fill_down"};
+static const char *const operation_names[SIMD_OPERATIONS] = {"broadcast", "shuffle", "shuffle_up",
+    "shuffle_down", "shuffle_xor", "shuffle_rotate_up", "shuffle_rotate_down", "shuffle_and_fill_up",
+    "shuffle_and_fill_down"};
 static const uint16_t deltas[DELTAS] = {0, 1, 2, 7, 16, 31};
 static const uint8_t zeros[8];
 
@@ -21,20 +32,21 @@ typedef struct source {
     unsigned lane;
 } source;
 
-static source source_of(int o, unsigned lane, unsigned width, unsigned d, unsigned chosen, const uint8_t *x, const uint8_t *fill)
+static source source_of(
+    int o, unsigned lane, unsigned width, unsigned d, unsigned chosen, const uint8_t *x, const uint8_t *fill)
 {
     unsigned base = lane & ~(width - 1), k = lane - base;
     source own = {x, lane};
     switch (o) {
-        case 0: return (source){x, base + d % width};
-        case 1: return (source){x, base + chosen % width};
-        case 2: return k >= d ? (source){x, lane - d} : own;
-        case 3: return k + d < width ? (source){x, lane + d} : own;
-        case 4: return (k ^ d) < width ? (source){x, base + (k ^ d)} : own;
-        case 5: return (source){x, base + (k - d) % width};
-        case 6: return (source){x, base + (k + d) % width};
-        case 7: return k >= d ? (source){x, lane - d} : (source){fill, base + k + width - d};
-        default: return k + d < width ? (source){x, lane + d} : (source){fill, base + k + d - width};
+    case 0: return (source){x, base + d % width};
+    case 1: return (source){x, base + chosen % width};
+    case 2: return k >= d ? (source){x, lane - d} : own;
+    case 3: return k + d < width ? (source){x, lane + d} : own;
+    case 4: return (k ^ d) < width ? (source){x, base + (k ^ d)} : own;
+    case 5: return (source){x, base + (k - d) % width};
+    case 6: return (source){x, base + (k + d) % width};
+    case 7: return k >= d ? (source){x, lane - d} : (source){fill, base + k + width - d};
+    default: return k + d < width ? (source){x, lane + d} : (source){fill, base + k + d - width};
     }
 }
 
@@ -66,9 +78,11 @@ static void run_shuffles(cf_test *t, const int *p)
                 for (int o = 0; o < OPERATIONS; o++) {
                     bool quad = o >= SIMD_OPERATIONS;
                     unsigned d = quad ? deltas[j] & 3u : deltas[j];
-                    source s = source_of(quad ? o - SIMD_OPERATIONS : o, lane, quad ? 4 : 32, d, lanes[i * DELTAS + j], x, fill);
+                    source s = source_of(quad ? o - SIMD_OPERATIONS : o, lane, quad ? 4 : 32, d,
+                        lanes[i * DELTAS + j], x, fill);
                     const uint8_t *from = mask >> s.lane & 1 ? s.array + (first + s.lane) * size : zeros;
-                    memcpy(expected + ((((size_t)site * n + i) * DELTAS + j) * OPERATIONS + (size_t)o) * size, from, size);
+                    memcpy(expected + ((((size_t)site * n + i) * DELTAS + j) * OPERATIONS + (size_t)o) * size,
+                        from, size);
                 }
         }
     char kernel[32];
@@ -86,9 +100,10 @@ static void run_shuffles(cf_test *t, const int *p)
     for (size_t i = 0; i < count; i++) {
         size_t o = i % OPERATIONS, row = i / OPERATIONS, thread = row / DELTAS % n;
         if (memcmp(expected + i * size, got + i * size, size) == 0) continue;
-        cf_equal(t, TOMBAC_TYPE_U8, expected + i * size, got + i * size, size, "%s_%s by %u (lane %u) at site %zu, thread %zu: byte",
-            o < SIMD_OPERATIONS ? "simd" : "quad", operation_names[o % SIMD_OPERATIONS], deltas[row % DELTAS],
-            lanes[thread * DELTAS + row % DELTAS], row / DELTAS / n, thread);
+        cf_equal(t, TOMBAC_TYPE_U8, expected + i * size, got + i * size, size,
+            "%s_%s by %u (lane %u) at site %zu, thread %zu: byte", o < SIMD_OPERATIONS ? "simd" : "quad",
+            operation_names[o % SIMD_OPERATIONS], deltas[row % DELTAS], lanes[thread * DELTAS + row % DELTAS],
+            row / DELTAS / n, thread);
         return;
     }
 }
@@ -97,7 +112,8 @@ static void run_shuffles(cf_test *t, const int *p)
 static void run_fill(cf_test *t, const int *p)
 {
     unsigned width = (unsigned)p[0], n = (unsigned)p[1];
-    uint32_t *x = cf_alloc(t, n * 4u), *fill = cf_alloc(t, n * 4u), *expected = cf_alloc(t, n * 8u), *got = cf_alloc(t, n * 8u);
+    uint32_t *x = cf_alloc(t, n * 4u), *fill = cf_alloc(t, n * 4u), *expected = cf_alloc(t, n * 8u),
+             *got = cf_alloc(t, n * 8u);
     for (unsigned i = 0; i < n; i++) {
         x[i] = 1000 + i;
         fill[i] = 2000 + i;
@@ -107,7 +123,8 @@ static void run_fill(cf_test *t, const int *p)
             for (int o = 0; o < 2; o++) {
                 source s = source_of(7 + o, i & 31u, width, delta, 0, (uint8_t *)x, (uint8_t *)fill);
                 unsigned from = (i & ~31u) + s.lane;
-                expected[2 * i + (unsigned)o] = from < n ? ((const uint32_t *)(const void *)s.array)[from] : 0;
+                expected[2 * i + (unsigned)o] =
+                    from < n ? ((const uint32_t *)(const void *)s.array)[from] : 0;
             }
         char kernel[16];
         snprintf(kernel, sizeof kernel, "fill_%u", width);
@@ -117,7 +134,9 @@ static void run_fill(cf_test *t, const int *p)
         cf_buffer(&call, 2, fill, n * 4u);
         cf_bytes(&call, 3, &delta, sizeof delta);
         if (!cf_run(t, &call)) return;
-        if (!cf_equal(t, TOMBAC_TYPE_U32, expected, got, 2 * n, "fill up and down by %u in blocks of %u", delta, width)) return;
+        if (!cf_equal(t, TOMBAC_TYPE_U32, expected, got, 2 * n, "fill up and down by %u in blocks of %u",
+                delta, width))
+            return;
     }
 }
 
@@ -135,7 +154,8 @@ static void run_by_hand(cf_test *t, const int *p)
         expected[2 * i] = sum;
         expected[2 * i + 1] = scan;
     }
-    cf_call call = {.file = "shuffle.metal", .kernel = "reduce_by_hand", .grid = {N, 1, 1}, .group = {64, 1, 1}};
+    cf_call call = {
+        .file = "shuffle.metal", .kernel = "reduce_by_hand", .grid = {N, 1, 1}, .group = {64, 1, 1}};
     cf_buffer(&call, 0, got, sizeof got);
     cf_buffer(&call, 1, in, sizeof in);
     if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_F32, expected, got, 2 * N, "sum and scan");
@@ -147,8 +167,8 @@ void cf_family_shuffle(cf_suite *suite)
     for (int s = 0; s < 6; s++)
         for (int type = 0; type < 7; type++)
             for (int n = 0; n < 4; n++)
-                cf_add(suite, run_shuffles, CF_P(type, shapes[s], sizes[n]), "shuffle.%s.%s.%d", types[type].name,
-                    cf_shape_name(shapes[s]), sizes[n]);
+                cf_add(suite, run_shuffles, CF_P(type, shapes[s], sizes[n]), "shuffle.%s.%s.%d",
+                    types[type].name, cf_shape_name(shapes[s]), sizes[n]);
     for (int width = 2; width <= 32; width *= 2)
         for (int n = 0; n < 4; n++)
             cf_add(suite, run_fill, CF_P(width, sizes[n]), "shuffle.fill.%d.%d", width, sizes[n]);

@@ -9,14 +9,16 @@ enum { SIZES = sizeof sizes / sizeof *sizes };
 
 static cf_call call_of(const char *kernel, unsigned grid, unsigned group)
 {
-    return (cf_call){.file = "threadgroup.metal", .kernel = kernel, .grid = {grid, 1, 1}, .group = {group, 1, 1}};
+    return (cf_call){
+        .file = "threadgroup.metal", .kernel = kernel, .grid = {grid, 1, 1}, .group = {group, 1, 1}};
 }
 
 /* p: threads per threadgroup */
 static void run_reverse(cf_test *t, const int *p)
 {
     unsigned n = (unsigned)p[0], total = 3 * n + n / 2;
-    uint32_t *in = cf_alloc(t, total * 4u), *expected = cf_alloc(t, total * 4u), *got = cf_alloc(t, total * 4u);
+    uint32_t *in = cf_alloc(t, total * 4u), *expected = cf_alloc(t, total * 4u),
+             *got = cf_alloc(t, total * 4u);
     for (unsigned i = 0; i < total; i++) in[i] = i * 2654435761u;
     for (unsigned first = 0; first < total; first += n) {
         unsigned size = total - first < n ? total - first : n;
@@ -63,7 +65,8 @@ static void run_tree(cf_test *t, const int *p)
 static void run_two_levels(cf_test *t, const int *p)
 {
     unsigned n = (unsigned)p[0], length = 301, rows = 4;
-    float *in = cf_alloc(t, length * rows * 4u), *expected = cf_alloc(t, length * rows * 4u), *got = cf_alloc(t, length * rows * 4u);
+    float *in = cf_alloc(t, length * rows * 4u), *expected = cf_alloc(t, length * rows * 4u),
+          *got = cf_alloc(t, length * rows * 4u);
     for (unsigned r = 0; r < rows; r++) {
         float sum = 0; /* small integers: exact in any order */
         for (unsigned i = 0; i < length; i++) sum += in[r * length + i] = (float)((int)(i * 31 + r) % 17 - 8);
@@ -131,7 +134,8 @@ static void model_program(uint32_t *v, uint32_t n, const uint32_t *program, uint
 /* p: threads, program */
 static void run_uniform_flow(cf_test *t, const int *p)
 {
-    static const uint32_t programs[][8] = {{2, 3, 4, 5, 6, 7, 8, 9}, {1, 13, 1, 17, 20, 21, 22, 23}, {16, 2, 0, 3, 4, 5, 6, 7}};
+    static const uint32_t programs[][8] = {
+        {2, 3, 4, 5, 6, 7, 8, 9}, {1, 13, 1, 17, 20, 21, 22, 23}, {16, 2, 0, 3, 4, 5, 6, 7}};
     uint32_t n = (uint32_t)p[0], steps = 8, expected[256], got[256] = {0};
     for (uint32_t l = 0; l < n; l++) expected[l] = l * l + 3;
     model_program(expected, n, programs[p[1]], steps);
@@ -224,8 +228,11 @@ static void run_transpose(cf_test *t, const int *p)
     float *in = cf_alloc(t, w * h * 4u), *expected = cf_alloc(t, w * h * 4u), *got = cf_alloc(t, w * h * 4u);
     for (uint32_t y = 0; y < h; y++)
         for (uint32_t x = 0; x < w; x++) expected[x * h + y] = in[y * w + x] = (float)(y * 1000 + x);
-    cf_call call = {.file = "threadgroup.metal", .kernel = "transpose_tiles", .grid = {(w + 15) / 16, (h + 15) / 16, 1},
-        .group = {16, 16, 1}, .whole_groups = true};
+    cf_call call = {.file = "threadgroup.metal",
+        .kernel = "transpose_tiles",
+        .grid = {(w + 15) / 16, (h + 15) / 16, 1},
+        .group = {16, 16, 1},
+        .whole_groups = true};
     cf_buffer(&call, 0, got, w * h * 4u);
     cf_buffer(&call, 1, in, w * h * 4u);
     cf_bytes(&call, 2, size, sizeof size);
@@ -268,11 +275,12 @@ void cf_family_threadgroup(cf_suite *suite)
         cf_add(suite, run_device_exchange, CF_P(n), "threadgroup.device-exchange.%d", n);
         cf_add(suite, run_simdgroup_exchange, CF_P(n), "threadgroup.simdgroup-exchange.%d", n);
     }
-    static const int limits[][2] = {{64, 64}, {64, 33}, {64, 32}, {64, 1}, {100, 99}, {100, 17}, {256, 65}, {33, 32}};
+    static const int limits[][2] = {
+        {64, 64}, {64, 33}, {64, 32}, {64, 1}, {100, 99}, {100, 17}, {256, 65}, {33, 32}};
     for (int i = 0; i < 8; i++)
         for (int rounds = 0; rounds < 4; rounds += 3)
-            cf_add(suite, run_early_return, CF_P(limits[i][0], limits[i][1], rounds), "threadgroup.early-return.%d-of-%d.%d",
-                limits[i][1], limits[i][0], rounds);
+            cf_add(suite, run_early_return, CF_P(limits[i][0], limits[i][1], rounds),
+                "threadgroup.early-return.%d-of-%d.%d", limits[i][1], limits[i][0], rounds);
     cf_add(suite, run_transpose, CF_P(64, 32), "threadgroup.transpose.64x32");
     cf_add(suite, run_transpose, CF_P(37, 53), "threadgroup.transpose.37x53");
     for (int n = 2; n <= 1024; n *= 8) cf_add(suite, run_bitonic, CF_P(n), "threadgroup.bitonic.%d", n);

@@ -1,8 +1,11 @@
-/* The check engine's compiler: a prepared kernel becomes scalar code for one thread, in which nothing is undefined.
+/* The check engine's compiler: a prepared kernel becomes scalar code for one thread, in which nothing is
+ * undefined.
  *
- * Takes a kernel as ir_prepare leaves it and gives an object with TB_CHECK_ENTRY (artifact/abi.h, artifact/check.h):
+ * Takes a kernel as ir_prepare leaves it and gives an object with TB_CHECK_ENTRY (artifact/abi.h,
+ * artifact/check.h):
  *   1. entry.c    arguments and positions come from the dispatch and thread records
- *   2. strict.c   no undefined behaviour is left for LLVM to exploit: division, shifts, conversions, poison, flags
+ *   2. strict.c   no undefined behaviour is left for LLVM to exploit: division, shifts, conversions, poison,
+ * flags
  *   3. order.c    the block order that convergence rests on
  *   4. sites.c    collectives, barriers and loop latches become waits at numbered sites
  *   5. memory.c   every access goes through one hook

@@ -8,8 +8,8 @@ void check_fail(check_unit *unit, tombac_status status)
     if (unit->status == TOMBAC_OK) unit->status = status;
 }
 
-LLVMValueRef check_call(check_unit *unit, const char *name, LLVMTypeRef result, LLVMValueRef *operands, unsigned count,
-    bool never_returns)
+LLVMValueRef check_call(check_unit *unit, const char *name, LLVMTypeRef result, LLVMValueRef *operands,
+    unsigned count, bool never_returns)
 {
     LLVMTypeRef types[8];
     for (unsigned i = 0; i < count && i < 8; i++) types[i] = LLVMTypeOf(operands[i]);
@@ -23,7 +23,8 @@ LLVMValueRef check_call(check_unit *unit, const char *name, LLVMTypeRef result, 
     return LLVMBuildCall2(unit->builder, type, function, operands, count, "");
 }
 
-void check_call_helper(check_unit *unit, const char *name, check_filler *fill, LLVMValueRef *operands, unsigned count)
+void check_call_helper(
+    check_unit *unit, const char *name, check_filler *fill, LLVMValueRef *operands, unsigned count)
 {
     LLVMTypeRef types[8];
     for (unsigned i = 0; i < count && i < 8; i++) types[i] = LLVMTypeOf(operands[i]);
@@ -82,7 +83,8 @@ LLVMValueRef check_place(check_unit *unit, LLVMValueRef instruction)
 {
     ir_position position = ir_instruction_position(instruction);
     tb_text name = {0};
-    tb_text_printf(&name, "place:%u:%.*s", position.line, (int)position.file_length, position.file ? position.file : "");
+    tb_text_printf(
+        &name, "place:%u:%.*s", position.line, (int)position.file_length, position.file ? position.file : "");
     LLVMValueRef global = LLVMGetNamedGlobal(unit->module, tb_text_string(&name));
     if (!global) {
         global = check_constant_global(unit, check_place_fields(unit, instruction, NULL));
@@ -92,7 +94,8 @@ LLVMValueRef check_place(check_unit *unit, LLVMValueRef instruction)
     return global;
 }
 
-LLVMValueRef check_load_field(check_unit *unit, LLVMTypeRef type, LLVMValueRef record, uint64_t offset, bool invariant)
+LLVMValueRef check_load_field(
+    check_unit *unit, LLVMTypeRef type, LLVMValueRef record, uint64_t offset, bool invariant)
 {
     LLVMValueRef index = LLVMConstInt(unit->i64, offset, false);
     LLVMValueRef address = LLVMBuildInBoundsGEP2(unit->builder, unit->i8, record, &index, 1, "");

@@ -7,18 +7,27 @@
 #include <stdlib.h>
 
 /* Enough to make the code small and the instrumentation cheap; no vectorisation, no unrolling. */
-#define PASSES                                                                                                             \
-    "always-inline,function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,simplifycfg,"               \
-    "loop-simplify,lcssa,loop-mssa(loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>,gvn,dse,adce,"            \
+#define PASSES                                                                                               \
+    "always-inline,function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,simplifycfg," \
+    "loop-simplify,lcssa,loop-mssa(loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>,gvn,dse,"   \
+    "adce,"                                                                                                  \
     "simplifycfg),globaldce"
 
 static void open_unit(check_unit *unit, ir_kernel *kernel, tombac_error **error)
 {
     LLVMContextRef c = kernel->context;
-    *unit = (check_unit){.kernel = kernel, .module = kernel->module, .context = c, .error = error,
-        .builder = LLVMCreateBuilderInContext(c), .i1 = LLVMInt1TypeInContext(c), .i8 = LLVMInt8TypeInContext(c),
-        .i16 = LLVMInt16TypeInContext(c), .i32 = LLVMInt32TypeInContext(c), .i64 = LLVMInt64TypeInContext(c),
-        .ptr = LLVMPointerTypeInContext(c, 0), .nothing = LLVMVoidTypeInContext(c)};
+    *unit = (check_unit){.kernel = kernel,
+        .module = kernel->module,
+        .context = c,
+        .error = error,
+        .builder = LLVMCreateBuilderInContext(c),
+        .i1 = LLVMInt1TypeInContext(c),
+        .i8 = LLVMInt8TypeInContext(c),
+        .i16 = LLVMInt16TypeInContext(c),
+        .i32 = LLVMInt32TypeInContext(c),
+        .i64 = LLVMInt64TypeInContext(c),
+        .ptr = LLVMPointerTypeInContext(c, 0),
+        .nothing = LLVMVoidTypeInContext(c)};
 }
 
 /* Cycles with several entries get one; clang makes them only from goto. */
@@ -42,14 +51,16 @@ static unsigned collect_tables(check_unit *unit, LLVMValueRef *array)
     unsigned count = 0;
     for (LLVMValueRef g = LLVMGetFirstGlobal(unit->module); g; g = LLVMGetNextGlobal(g)) {
         if (LLVMGetPointerAddressSpace(LLVMTypeOf(g)) != TB_CHECK_DEVICE || !LLVMGetInitializer(g)) continue;
-        if (count == sizeof entries / sizeof entries[0]) break; /* reads of the others must use their visible base */
+        if (count == sizeof entries / sizeof entries[0])
+            break; /* reads of the others must use their visible base */
         uint64_t size = LLVMABISizeOfType(layout, LLVMGlobalGetValueType(g));
         LLVMValueRef fields[2] = {LLVMConstAddrSpaceCast(g, unit->ptr), LLVMConstInt(unit->i64, size, false)};
         entries[count++] = LLVMConstStructInContext(unit->context, fields, 2, false);
     }
     LLVMTypeRef pair[2] = {unit->ptr, unit->i64};
     LLVMTypeRef type = LLVMStructTypeInContext(unit->context, pair, 2, false);
-    *array = count ? check_constant_global(unit, LLVMConstArray2(type, entries, count)) : LLVMConstNull(unit->ptr);
+    *array =
+        count ? check_constant_global(unit, LLVMConstArray2(type, entries, count)) : LLVMConstNull(unit->ptr);
     return count;
 }
 
@@ -58,12 +69,12 @@ static void describe(check_unit *unit, uint64_t stack_size)
     LLVMValueRef tables;
     unsigned count = collect_tables(unit, &tables);
     if (stack_size > UINT32_MAX) {
-        check_fail(unit, tb_fail(unit->error, TOMBAC_ERROR_UNSUPPORTED, "the private variables take %llu bytes",
-            (unsigned long long)stack_size));
+        check_fail(unit, tb_fail(unit->error, TOMBAC_ERROR_UNSUPPORTED,
+                             "the private variables take %llu bytes", (unsigned long long)stack_size));
         return;
     }
-    LLVMValueRef fields[4] = {LLVMConstInt(unit->i32, stack_size, false), LLVMConstInt(unit->i32, unit->site_count > 0, false),
-        tables, LLVMConstInt(unit->i64, count, false)};
+    LLVMValueRef fields[4] = {LLVMConstInt(unit->i32, stack_size, false),
+        LLVMConstInt(unit->i32, unit->site_count > 0, false), tables, LLVMConstInt(unit->i64, count, false)};
     LLVMValueRef initial = LLVMConstStructInContext(unit->context, fields, 4, false);
     LLVMValueRef info = LLVMAddGlobal(unit->module, LLVMTypeOf(initial), TB_CHECK_INFO);
     LLVMSetInitializer(info, initial);
@@ -84,7 +95,8 @@ static tombac_status verify(check_unit *unit)
     char *message = NULL;
     tombac_status status = TOMBAC_OK;
     if (LLVMVerifyModule(unit->module, LLVMReturnStatusAction, &message)) {
-        status = ir_internal_error(unit->kernel->kernel, unit->error, "invalid IR after instrumentation: %s", message);
+        status = ir_internal_error(
+            unit->kernel->kernel, unit->error, "invalid IR after instrumentation: %s", message);
     }
     LLVMDisposeMessage(message);
     return status;

@@ -1,7 +1,8 @@
 /* TB_CHECK_ENTRY(dispatch, arguments, thread): the kernel's body with its surroundings resolved.
  *
- * The blocks of the prepared kernel move into the entry as they are; at their top each argument's address is loaded from the
- * array; position calls become loads from the two records, which do not change while a thread runs. */
+ * The blocks of the prepared kernel move into the entry as they are; at their top each argument's address is
+ * loaded from the array; position calls become loads from the two records, which do not change while a thread
+ * runs. */
 #include "compiler/check/steps.h"
 
 #include <stddef.h>
@@ -14,8 +15,8 @@ typedef struct position_field {
 } position_field;
 
 #define DISPATCH1(f) {#f, false, offsetof(tb_dispatch, f)}
-#define DISPATCH3(f)                                                                                                       \
-    {#f "_x", false, offsetof(tb_dispatch, f)}, {#f "_y", false, offsetof(tb_dispatch, f) + 4},                            \
+#define DISPATCH3(f)                                                                                         \
+    {#f "_x", false, offsetof(tb_dispatch, f)}, {#f "_y", false, offsetof(tb_dispatch, f) + 4},              \
         {#f "_z", false, offsetof(tb_dispatch, f) + 8}
 
 static const position_field fields[] = {
@@ -38,7 +39,8 @@ static const position_field fields[] = {
 
 static void move_blocks(LLVMValueRef from, LLVMValueRef to)
 {
-    for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(from); block; block = LLVMGetFirstBasicBlock(from)) {
+    for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(from); block;
+        block = LLVMGetFirstBasicBlock(from)) {
         LLVMRemoveBasicBlockFromParent(block);
         LLVMAppendExistingBasicBlock(to, block);
     }
@@ -49,7 +51,8 @@ static void load_arguments(check_unit *unit, LLVMValueRef kernel)
     for (unsigned i = 0; i < LLVMCountParams(kernel); i++) {
         LLVMValueRef parameter = LLVMGetParam(kernel, i);
         if (!LLVMGetFirstUse(parameter)) continue;
-        LLVMValueRef address = check_load_field(unit, LLVMTypeOf(parameter), unit->arguments, (uint64_t)i * 8, true);
+        LLVMValueRef address =
+            check_load_field(unit, LLVMTypeOf(parameter), unit->arguments, (uint64_t)i * 8, true);
         LLVMReplaceAllUsesWith(parameter, address);
     }
 }
@@ -81,7 +84,8 @@ void check_entry_build(check_unit *unit)
 {
     LLVMValueRef kernel = unit->kernel->function;
     LLVMTypeRef types[3] = {unit->ptr, unit->ptr, unit->ptr};
-    unit->function = LLVMAddFunction(unit->module, TB_CHECK_ENTRY, LLVMFunctionType(unit->nothing, types, 3, false));
+    unit->function =
+        LLVMAddFunction(unit->module, TB_CHECK_ENTRY, LLVMFunctionType(unit->nothing, types, 3, false));
     ir_add_function_attribute(unit->function, "nounwind", 0);
     unit->dispatch = LLVMGetParam(unit->function, 0);
     unit->arguments = LLVMGetParam(unit->function, 1);

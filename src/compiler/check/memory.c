@@ -1,9 +1,10 @@
-/* Every access to device, constant and threadgroup memory passes through one place, hook(), which puts a test before it.
+/* Every access to device, constant and threadgroup memory passes through one place, hook(), which puts a test
+ * before it.
  *
- * The test is inline where it succeeds: a device access lies in the block where the last one was found, a threadgroup access in
- * the threadgroup's memory. Anything else calls tombac_check_touch, which finds the block or ends the launch. Private variables
- * and program-scope tables at a visible base are not tested. Plain accesses lose their alignment promise: a misaligned
- * vector access must not trap. */
+ * The test is inline where it succeeds: a device access lies in the block where the last one was found, a
+ * threadgroup access in the threadgroup's memory. Anything else calls tombac_check_touch, which finds the
+ * block or ends the launch. Private variables and program-scope tables at a visible base are not tested.
+ * Plain accesses lose their alignment promise: a misaligned vector access must not trap. */
 #include "compiler/check/steps.h"
 
 #include <stddef.h>
@@ -42,12 +43,13 @@ static void call_touch(check_unit *unit, LLVMValueRef helper)
     check_call(unit, "tombac_check_touch", unit->nothing, operands, 5, false);
 }
 
-/* helper(thread, address, size, kind, place): call touch unless [address, address + size) lies in the range that two fields
- * of the thread record give. */
+/* helper(thread, address, size, kind, place): call touch unless [address, address + size) lies in the range
+ * that two fields of the thread record give. */
 static void fill_range_test(check_unit *unit, LLVMValueRef helper, uint64_t begin_field, uint64_t size_field)
 {
     LLVMBuilderRef b = unit->builder;
-    LLVMValueRef thread = LLVMGetParam(helper, 0), address = LLVMGetParam(helper, 1), size = LLVMGetParam(helper, 2);
+    LLVMValueRef thread = LLVMGetParam(helper, 0), address = LLVMGetParam(helper, 1),
+                 size = LLVMGetParam(helper, 2);
     LLVMValueRef begin = check_load_field(unit, unit->i64, thread, begin_field, false);
     LLVMValueRef length = check_load_field(unit, unit->i64, thread, size_field, false);
     LLVMValueRef offset = LLVMBuildSub(b, address, begin, "");
@@ -86,8 +88,10 @@ static void hook(check_unit *unit, const access *a)
     LLVMValueRef address = LLVMBuildPtrToInt(unit->builder, a->pointer, unit->i64, "");
     LLVMValueRef kind = LLVMConstInt(unit->i32, (unsigned)a->kind | space << 8, false);
     LLVMValueRef operands[5] = {unit->thread, address, a->size, kind, check_place(unit, a->instruction)};
-    if (space == TB_CHECK_DEVICE) check_call_helper(unit, "check.device", fill_device_test, operands, 5);
-    else check_call_helper(unit, "check.threadgroup", fill_threadgroup_test, operands, 5);
+    if (space == TB_CHECK_DEVICE)
+        check_call_helper(unit, "check.device", fill_device_test, operands, 5);
+    else
+        check_call_helper(unit, "check.threadgroup", fill_threadgroup_test, operands, 5);
 }
 
 static LLVMValueRef size_of(check_unit *unit, LLVMTypeRef type)
@@ -97,7 +101,8 @@ static LLVMValueRef size_of(check_unit *unit, LLVMTypeRef type)
 
 static bool is_own_load(check_unit *unit, LLVMValueRef instruction)
 {
-    return LLVMGetMetadata(instruction, LLVMGetMDKindIDInContext(unit->context, "invariant.load", 14)) != NULL;
+    return LLVMGetMetadata(instruction, LLVMGetMDKindIDInContext(unit->context, "invariant.load", 14)) !=
+           NULL;
 }
 
 static void hook_block_operation(check_unit *unit, LLVMValueRef call)
@@ -121,16 +126,20 @@ static void visit(LLVMValueRef instruction, void *context)
         if (is_own_load(unit, instruction)) return;
         a.pointer = LLVMGetOperand(instruction, 0);
         a.size = size_of(unit, LLVMTypeOf(instruction));
-        if (LLVMGetOrdering(instruction) == LLVMAtomicOrderingNotAtomic) LLVMSetAlignment(instruction, 1);
-        else a.kind = TB_CHECK_ATOMIC;
+        if (LLVMGetOrdering(instruction) == LLVMAtomicOrderingNotAtomic)
+            LLVMSetAlignment(instruction, 1);
+        else
+            a.kind = TB_CHECK_ATOMIC;
         break;
     case LLVMStore:
         a.pointer = LLVMGetOperand(instruction, 1);
         a.size = size_of(unit, LLVMTypeOf(LLVMGetOperand(instruction, 0)));
-        a.kind = LLVMGetOrdering(instruction) == LLVMAtomicOrderingNotAtomic ? TB_CHECK_STORE : TB_CHECK_ATOMIC;
+        a.kind =
+            LLVMGetOrdering(instruction) == LLVMAtomicOrderingNotAtomic ? TB_CHECK_STORE : TB_CHECK_ATOMIC;
         if (a.kind == TB_CHECK_STORE) LLVMSetAlignment(instruction, 1);
         break;
-    case LLVMAtomicRMW: case LLVMAtomicCmpXchg:
+    case LLVMAtomicRMW:
+    case LLVMAtomicCmpXchg:
         a.pointer = LLVMGetOperand(instruction, 0);
         a.size = size_of(unit, LLVMTypeOf(LLVMGetOperand(instruction, 1)));
         a.kind = TB_CHECK_ATOMIC;
@@ -141,7 +150,10 @@ static void visit(LLVMValueRef instruction, void *context)
     hook(unit, &a);
 }
 
-void check_memory_hook(check_unit *unit) { ir_visit(unit->function, visit, unit); }
+void check_memory_hook(check_unit *unit)
+{
+    ir_visit(unit->function, visit, unit);
+}
 
 uint64_t check_memory_private(check_unit *unit)
 {
@@ -149,8 +161,10 @@ uint64_t check_memory_private(check_unit *unit)
     LLVMTargetDataRef layout = LLVMGetModuleDataLayout(unit->module);
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(unit->function); b; b = LLVMGetNextBasicBlock(b)) {
         for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
-            if (LLVMIsAAllocaInst(i)) size += LLVMABISizeOfType(layout, LLVMGetAllocatedType(i)) + 64;
-            else size += 8; /* a spilled value */
+            if (LLVMIsAAllocaInst(i))
+                size += LLVMABISizeOfType(layout, LLVMGetAllocatedType(i)) + 64;
+            else
+                size += 8; /* a spilled value */
         }
     }
     return size;

@@ -1,15 +1,17 @@
-/* The block order of docs/architecture.md "Convergence": topological but for back edges, every loop contiguous,
- * dominance-compact at each loop level, a loop's latch last.
+/* The block order of docs/architecture.md "Convergence": topological but for back edges, every loop
+ * contiguous, dominance-compact at each loop level, a loop's latch last.
  *
- * Method (Moll and Hack, "Partial Control-Flow Linearization", PLDI 2018): per loop level the child loops are collapsed to
- * one node, the dominator tree of the collapsed graph is walked in pre-order, siblings by reverse post-order. Where the graph
- * is reducible, a collapsed node's parent in that tree is the node, at the same level, of its immediate dominator. */
+ * Method (Moll and Hack, "Partial Control-Flow Linearization", PLDI 2018): per loop level the child loops are
+ * collapsed to one node, the dominator tree of the collapsed graph is walked in pre-order, siblings by
+ * reverse post-order. Where the graph is reducible, a collapsed node's parent in that tree is the node, at
+ * the same level, of its immediate dominator. */
 #include "compiler/check/steps.h"
 
 #include <stdlib.h>
 
-/* The dominator tree at all levels at once: a node is a block, or a loop under the name of its header seen from outside. The
- * header as a block of its own loop is that loop's root, so one child list per block and one per loop suffice. */
+/* The dominator tree at all levels at once: a node is a block, or a loop under the name of its header seen
+ * from outside. The header as a block of its own loop is that loop's root, so one child list per block and
+ * one per loop suffice. */
 typedef struct tree {
     const ir_cfg *cfg;
     uint32_t *first, *next; /* children of block b, in reverse post-order; `next` links siblings */
@@ -30,15 +32,16 @@ static bool is_header(const ir_cfg *cfg, uint32_t b)
     return cfg->blocks[b].loop != IR_NONE && cfg->loops[cfg->blocks[b].loop].header == b;
 }
 
-/* Links node `b` under its parent. For a header, `b` stands for the whole loop. Called in falling order of b, so that each
- * list comes out rising. */
+/* Links node `b` under its parent. For a header, `b` stands for the whole loop. Called in falling order of b,
+ * so that each list comes out rising. */
 static void link_node(tree *t, uint32_t b)
 {
     const ir_cfg *cfg = t->cfg;
     uint32_t level = is_header(cfg, b) ? cfg->loops[cfg->blocks[b].loop].parent : cfg->blocks[b].loop;
     uint32_t d = cfg->blocks[b].dominator;
     if (d == IR_NONE) return;
-    /* The dominator lies at this level, or inside a loop that is a child of it: then the loop is the parent. */
+    /* The dominator lies at this level, or inside a loop that is a child of it: then the loop is the parent.
+     */
     uint32_t inner = cfg->blocks[d].loop;
     uint32_t *list = &t->first[d];
     if (inner != level) {
@@ -85,6 +88,7 @@ tombac_status check_order_compute(const ir_cfg *cfg, uint32_t *order, tombac_err
     for (uint32_t b = cfg->block_count; b-- > 0;) link_node(&t, b);
     walk(&t, memory + 2 * n);
     free(memory);
-    return t.placed == cfg->block_count ? TOMBAC_OK
-                                        : tb_fail(error, TOMBAC_ERROR_COMPILER, "internal error: blocks out of order");
+    return t.placed == cfg->block_count
+               ? TOMBAC_OK
+               : tb_fail(error, TOMBAC_ERROR_COMPILER, "internal error: blocks out of order");
 }

@@ -1,9 +1,9 @@
-/* Convergence points: collectives, barriers and latches become waits at sites numbered in block order; operations that one
- * thread does alone become calls of the driver.
+/* Convergence points: collectives, barriers and latches become waits at sites numbered in block order;
+ * operations that one thread does alone become calls of the driver.
  *
- * A site is a constant record; the wait passes its address and up to four operands as 64-bit patterns. Every loop also counts
- * down at its latch, so that the driver gets control of loops that do not end. Because the number travels with the call, no
- * later optimisation can change who meets whom. */
+ * A site is a constant record; the wait passes its address and up to four operands as 64-bit patterns. Every
+ * loop also counts down at its latch, so that the driver gets control of loops that do not end. Because the
+ * number travels with the call, no later optimisation can change who meets whom. */
 #include "compiler/check/steps.h"
 
 #include <stddef.h>
@@ -42,13 +42,16 @@ static bool parse_operation(LLVMValueRef call, tb_check_site *site)
         site->type = TB_CHECK_f32;
         return site->operation = TB_CHECK_MATRIX_MULTIPLY, true;
     }
-    if (!strncmp(name, "quad_", 5)) site->width = 4;
-    else if (strncmp(name, "simd_", 5)) return false;
+    if (!strncmp(name, "quad_", 5))
+        site->width = 4;
+    else if (strncmp(name, "simd_", 5))
+        return false;
     name += 5;
     const char *dot = strchr(name, '.');
     size_t base = dot ? (size_t)(dot - name) : strlen(name);
     int operation = find_name(collectives, sizeof collectives / sizeof collectives[0], name, base);
-    int type = dot ? find_name(type_names, sizeof type_names / sizeof type_names[0], dot + 1, strlen(dot + 1)) : -1;
+    int type =
+        dot ? find_name(type_names, sizeof type_names / sizeof type_names[0], dot + 1, strlen(dot + 1)) : -1;
     if (operation < 0 || (dot && type < 0)) return false;
     site->operation = (uint8_t)operation;
     site->type = (uint8_t)(type + 1);
@@ -59,10 +62,12 @@ static bool parse_operation(LLVMValueRef call, tb_check_site *site)
 
 static LLVMValueRef site_record(check_unit *unit, const tb_check_site *site, LLVMValueRef instruction)
 {
-    LLVMValueRef fields[6] = {check_place_fields(unit, instruction, NULL), LLVMConstInt(unit->i32, site->order, false),
-        LLVMConstInt(unit->i8, site->operation, false), LLVMConstInt(unit->i8, site->type, false),
-        LLVMConstInt(unit->i8, site->width, false), LLVMConstInt(unit->i8, site->flags, false)};
-    _Static_assert(offsetof(tb_check_site, order) == 16 && offsetof(tb_check_site, flags) == 23, "fields as above");
+    LLVMValueRef fields[6] = {check_place_fields(unit, instruction, NULL),
+        LLVMConstInt(unit->i32, site->order, false), LLVMConstInt(unit->i8, site->operation, false),
+        LLVMConstInt(unit->i8, site->type, false), LLVMConstInt(unit->i8, site->width, false),
+        LLVMConstInt(unit->i8, site->flags, false)};
+    _Static_assert(
+        offsetof(tb_check_site, order) == 16 && offsetof(tb_check_site, flags) == 23, "fields as above");
     return check_constant_global(unit, LLVMConstStructInContext(unit->context, fields, 6, false));
 }
 
@@ -89,14 +94,17 @@ static LLVMValueRef from_bits(check_unit *unit, LLVMValueRef bits, LLVMTypeRef t
 
 static LLVMValueRef pair(check_unit *unit, LLVMValueRef low, LLVMValueRef high)
 {
-    LLVMValueRef shifted = LLVMBuildShl(unit->builder, to_bits(unit, high), LLVMConstInt(unit->i64, 32, false), "");
+    LLVMValueRef shifted =
+        LLVMBuildShl(unit->builder, to_bits(unit, high), LLVMConstInt(unit->i64, 32, false), "");
     return LLVMBuildOr(unit->builder, to_bits(unit, low), shifted, "");
 }
 
-static LLVMValueRef build_wait(check_unit *unit, tb_check_site *site, LLVMValueRef instruction, LLVMValueRef *bits)
+static LLVMValueRef build_wait(
+    check_unit *unit, tb_check_site *site, LLVMValueRef instruction, LLVMValueRef *bits)
 {
     site->order = unit->site_count++;
-    LLVMValueRef operands[6] = {unit->thread, site_record(unit, site, instruction), bits[0], bits[1], bits[2], bits[3]};
+    LLVMValueRef operands[6] = {
+        unit->thread, site_record(unit, site, instruction), bits[0], bits[1], bits[2], bits[3]};
     return check_call(unit, "tombac_check_wait", unit->i64, operands, 6, false);
 }
 
@@ -106,7 +114,8 @@ static void replace_operation(check_unit *unit, tb_check_site *site, LLVMValueRe
     LLVMValueRef zero = LLVMConstNull(unit->i64), bits[4] = {zero, zero, zero, zero};
     unsigned count = LLVMGetNumArgOperands(call);
     if (site->operation == TB_CHECK_MATRIX_MULTIPLY && count == 6) {
-        for (unsigned i = 0; i < 3; i++) bits[i] = pair(unit, LLVMGetOperand(call, 2 * i), LLVMGetOperand(call, 2 * i + 1));
+        for (unsigned i = 0; i < 3; i++)
+            bits[i] = pair(unit, LLVMGetOperand(call, 2 * i), LLVMGetOperand(call, 2 * i + 1));
     } else {
         for (unsigned i = 0; i < count && i < 4; i++) bits[i] = to_bits(unit, LLVMGetOperand(call, i));
     }
@@ -114,12 +123,13 @@ static void replace_operation(check_unit *unit, tb_check_site *site, LLVMValueRe
     for (unsigned i = 0; i < 4; i++) good &= bits[i] != NULL;
     if (!good) {
         check_fail(unit, ir_internal_error(unit->kernel->kernel, unit->error, "operands of %s",
-            LLVMGetValueName(ir_callee(call))));
+                             LLVMGetValueName(ir_callee(call))));
         return;
     }
     LLVMValueRef result = build_wait(unit, site, call, bits);
     LLVMTypeRef type = LLVMTypeOf(call);
-    if (LLVMGetTypeKind(type) != LLVMVoidTypeKind) LLVMReplaceAllUsesWith(call, from_bits(unit, result, type));
+    if (LLVMGetTypeKind(type) != LLVMVoidTypeKind)
+        LLVMReplaceAllUsesWith(call, from_bits(unit, result, type));
     LLVMInstructionEraseFromParent(call);
 }
 
@@ -128,12 +138,14 @@ static void replace_operation(check_unit *unit, tb_check_site *site, LLVMValueRe
 static void matrix_position(check_unit *unit, LLVMValueRef call, bool column)
 {
     LLVMBuilderRef b = unit->builder;
-    LLVMValueRef lane = check_load_field(unit, unit->i32, unit->thread, offsetof(tb_check_thread, lane), true);
+    LLVMValueRef lane =
+        check_load_field(unit, unit->i32, unit->thread, offsetof(tb_check_thread, lane), true);
     LLVMValueRef n[5];
     for (unsigned i = 0; i < 5; i++) n[i] = LLVMConstInt(unit->i32, i, false);
     LLVMValueRef value;
     if (column) { /* ((lane / 4) & 2) * 2 + (lane % 2) * 2 */
-        LLVMValueRef high = LLVMBuildMul(b, LLVMBuildAnd(b, LLVMBuildUDiv(b, lane, n[4], ""), n[2], ""), n[2], "");
+        LLVMValueRef high =
+            LLVMBuildMul(b, LLVMBuildAnd(b, LLVMBuildUDiv(b, lane, n[4], ""), n[2], ""), n[2], "");
         value = LLVMBuildAdd(b, high, LLVMBuildMul(b, LLVMBuildURem(b, lane, n[2], ""), n[2], ""), "");
     } else { /* ((lane / 4) & 4) + (lane / 2) % 4 */
         LLVMValueRef high = LLVMBuildAnd(b, LLVMBuildUDiv(b, lane, n[4], ""), n[4], "");
@@ -190,7 +202,8 @@ static void fill_tick(check_unit *unit, LLVMValueRef helper)
     LLVMValueRef thread = LLVMGetParam(helper, 0);
     LLVMValueRef offset = LLVMConstInt(unit->i64, offsetof(tb_check_thread, countdown), false);
     LLVMValueRef address = LLVMBuildInBoundsGEP2(b, unit->i8, thread, &offset, 1, "");
-    LLVMValueRef count = LLVMBuildSub(b, LLVMBuildLoad2(b, unit->i32, address, ""), LLVMConstInt(unit->i32, 1, false), "");
+    LLVMValueRef count =
+        LLVMBuildSub(b, LLVMBuildLoad2(b, unit->i32, address, ""), LLVMConstInt(unit->i32, 1, false), "");
     LLVMBuildStore(b, count, address);
     LLVMBasicBlockRef ring = LLVMAppendBasicBlockInContext(unit->context, helper, "");
     LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(unit->context, helper, "");
@@ -235,8 +248,8 @@ static void mark_block(check_unit *unit, LLVMBasicBlockRef block)
         if (parse_operation(i, &site)) {
             replace_operation(unit, &site, i);
         } else if (!replace_alone(unit, i)) {
-            check_fail(unit, ir_internal_error(unit->kernel->kernel, unit->error, "operation '%s' is not known",
-                LLVMGetValueName(ir_callee(i))));
+            check_fail(unit, ir_internal_error(unit->kernel->kernel, unit->error,
+                                 "operation '%s' is not known", LLVMGetValueName(ir_callee(i))));
         }
     }
 }
@@ -246,7 +259,8 @@ static void find_waiting_loops(const ir_cfg *cfg, bool *waits)
 {
     for (uint32_t b = 0; b < cfg->block_count; b++) {
         if (cfg->blocks[b].loop == IR_NONE || !block_waits(cfg->blocks[b].block)) continue;
-        for (uint32_t l = cfg->blocks[b].loop; l != IR_NONE && !waits[l]; l = cfg->loops[l].parent) waits[l] = true;
+        for (uint32_t l = cfg->blocks[b].loop; l != IR_NONE && !waits[l]; l = cfg->loops[l].parent)
+            waits[l] = true;
     }
 }
 

@@ -34,17 +34,20 @@ void check_memory_hook(check_unit *unit);
 uint64_t check_memory_private(check_unit *unit);
 
 /* common.c: a driver function, declared at its first use; `never_returns` marks it so. */
-LLVMValueRef check_call(check_unit *unit, const char *name, LLVMTypeRef result, LLVMValueRef *operands, unsigned count,
-    bool never_returns);
-/* An internal always-inline function NAME(types...) -> void whose body `fill` writes at its first use; a call of it. */
+LLVMValueRef check_call(check_unit *unit, const char *name, LLVMTypeRef result, LLVMValueRef *operands,
+    unsigned count, bool never_returns);
+/* An internal always-inline function NAME(types...) -> void whose body `fill` writes at its first use; a call
+ * of it. */
 typedef void check_filler(check_unit *unit, LLVMValueRef helper);
-void check_call_helper(check_unit *unit, const char *name, check_filler *fill, LLVMValueRef *operands, unsigned count);
+void check_call_helper(
+    check_unit *unit, const char *name, check_filler *fill, LLVMValueRef *operands, unsigned count);
 /* The address of a constant tb_check_place for an instruction. */
 LLVMValueRef check_place(check_unit *unit, LLVMValueRef instruction);
 LLVMValueRef check_place_fields(check_unit *unit, LLVMValueRef instruction, LLVMTypeRef *type);
 LLVMValueRef check_constant_global(check_unit *unit, LLVMValueRef initial);
 /* Loads a field of a record at a byte offset; `invariant` where it never changes while the thread runs. */
-LLVMValueRef check_load_field(check_unit *unit, LLVMTypeRef type, LLVMValueRef record, uint64_t offset, bool invariant);
+LLVMValueRef check_load_field(
+    check_unit *unit, LLVMTypeRef type, LLVMValueRef record, uint64_t offset, bool invariant);
 void check_fail(check_unit *unit, tombac_status status);
 
 #endif

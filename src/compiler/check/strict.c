@@ -1,8 +1,9 @@
 /* Leaves LLVM nothing undefined to exploit, so that the oracle gives one result whatever the optimiser knows.
  *
- * Removes wrap, exact, inbounds and fast-math flags and all metadata that promises something (range, tbaa, noundef …) but
- * invariant.load; turns undef and poison operands into zeros; gives private variables zeros to start with; reports divisions
- * that ir/define.c gave a result; ends the launch where code is said to be unreachable. */
+ * Removes wrap, exact, inbounds and fast-math flags and all metadata that promises something (range, tbaa,
+ * noundef …) but invariant.load; turns undef and poison operands into zeros; gives private variables zeros to
+ * start with; reports divisions that ir/define.c gave a result; ends the launch where code is said to be
+ * unreachable. */
 #include "compiler/check/steps.h"
 
 #include <string.h>
@@ -12,7 +13,8 @@ static void clear_metadata(check_unit *unit, LLVMValueRef instruction)
     size_t count;
     LLVMValueMetadataEntry *entries = LLVMInstructionGetAllMetadataOtherThanDebugLoc(instruction, &count);
     unsigned invariant = LLVMGetMDKindIDInContext(unit->context, "invariant.load", 14);
-    unsigned location = LLVMGetMDKindIDInContext(unit->context, "dbg", 3); /* LLVM 22 returns it, despite the name */
+    unsigned location =
+        LLVMGetMDKindIDInContext(unit->context, "dbg", 3); /* LLVM 22 returns it, despite the name */
     for (size_t i = 0; i < count; i++) {
         unsigned kind = LLVMValueMetadataEntriesGetKind(entries, (unsigned)i);
         if (kind != invariant && kind != location) LLVMSetMetadata(instruction, kind, NULL);
@@ -23,12 +25,20 @@ static void clear_metadata(check_unit *unit, LLVMValueRef instruction)
 static void clear_flags(LLVMValueRef instruction)
 {
     switch (LLVMGetInstructionOpcode(instruction)) {
-    case LLVMAdd: case LLVMSub: case LLVMMul: case LLVMShl: case LLVMTrunc:
+    case LLVMAdd:
+    case LLVMSub:
+    case LLVMMul:
+    case LLVMShl:
+    case LLVMTrunc:
         LLVMSetNSW(instruction, false);
         LLVMSetNUW(instruction, false);
         break;
-    case LLVMLShr: case LLVMAShr: case LLVMUDiv: case LLVMSDiv: LLVMSetExact(instruction, false); break;
-    case LLVMZExt: case LLVMUIToFP: LLVMSetNNeg(instruction, false); break;
+    case LLVMLShr:
+    case LLVMAShr:
+    case LLVMUDiv:
+    case LLVMSDiv: LLVMSetExact(instruction, false); break;
+    case LLVMZExt:
+    case LLVMUIToFP: LLVMSetNNeg(instruction, false); break;
     case LLVMOr: LLVMSetIsDisjoint(instruction, false); break;
     case LLVMGetElementPtr: LLVMGEPSetNoWrapFlags(instruction, 0); break;
     case LLVMICmp: LLVMSetICmpSameSign(instruction, false); break;
@@ -65,12 +75,15 @@ static void report_division(check_unit *unit, LLVMValueRef division)
 {
     unsigned kind = LLVMGetMDKindIDInContext(unit->context, IR_DEFINED, strlen(IR_DEFINED));
     LLVMValueRef guard = LLVMIsASelectInst(LLVMGetOperand(division, 1));
-    if (!LLVMGetMetadata(division, kind) || !guard || LLVMTypeOf(LLVMGetOperand(guard, 0)) != unit->i1) return;
+    if (!LLVMGetMetadata(division, kind) || !guard || LLVMTypeOf(LLVMGetOperand(guard, 0)) != unit->i1)
+        return;
     LLVMPositionBuilderBefore(unit->builder, division);
     LLVMValueRef divisor = LLVMGetOperand(guard, 2);
-    LLVMValueRef zero = LLVMBuildICmp(unit->builder, LLVMIntEQ, divisor, LLVMConstNull(LLVMTypeOf(divisor)), "");
-    LLVMValueRef fault = LLVMBuildSelect(unit->builder, zero, LLVMConstInt(unit->i32, TB_CHECK_DIVISION_BY_ZERO, false),
-        LLVMConstInt(unit->i32, TB_CHECK_DIVISION_OVERFLOW, false), "");
+    LLVMValueRef zero =
+        LLVMBuildICmp(unit->builder, LLVMIntEQ, divisor, LLVMConstNull(LLVMTypeOf(divisor)), "");
+    LLVMValueRef fault =
+        LLVMBuildSelect(unit->builder, zero, LLVMConstInt(unit->i32, TB_CHECK_DIVISION_BY_ZERO, false),
+            LLVMConstInt(unit->i32, TB_CHECK_DIVISION_OVERFLOW, false), "");
     LLVMValueRef operands[4] = {unit->thread, LLVMGetOperand(guard, 0), fault, check_place(unit, division)};
     check_call_helper(unit, "check.fault", fill_fault, operands, 4);
 }
@@ -103,7 +116,10 @@ static void make_strict(LLVMValueRef instruction, void *context)
     clear_flags(instruction);
     clear_undefined(instruction);
     switch (LLVMGetInstructionOpcode(instruction)) {
-    case LLVMUDiv: case LLVMSDiv: case LLVMURem: case LLVMSRem: report_division(unit, instruction); break;
+    case LLVMUDiv:
+    case LLVMSDiv:
+    case LLVMURem:
+    case LLVMSRem: report_division(unit, instruction); break;
     case LLVMUnreachable: end_unreachable(unit, instruction); break;
     case LLVMAlloca: clear_private(unit, instruction); break;
     default: break;
@@ -115,4 +131,7 @@ static void make_strict(LLVMValueRef instruction, void *context)
     }
 }
 
-void check_strict_apply(check_unit *unit) { ir_visit(unit->function, make_strict, unit); }
+void check_strict_apply(check_unit *unit)
+{
+    ir_visit(unit->function, make_strict, unit);
+}

@@ -67,8 +67,32 @@ static bool same_name(const char *name, size_t length, const char *other)
     return strlen(other) == length && !memcmp(name, other, length);
 }
 
+/* x86 computes halves in float; of these functions the result is the same, and without a call per lane. */
+static bool goes_through_float(LLVMTypeRef type, const char *name)
+{
+    static const char *const names[] = {"llvm.minnum", "llvm.maxnum", "llvm.minimum", "llvm.maximum", "llvm.minimumnum",
+        "llvm.maximumnum", "llvm.sqrt", "llvm.floor", "llvm.ceil", "llvm.trunc", "llvm.rint", "llvm.nearbyint",
+        "llvm.roundeven", "llvm.round"};
+    if (LLVMGetTypeKind(type) != LLVMHalfTypeKind) return false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(names[i], name)) return true;
+    return false;
+}
+
+static LLVMValueRef half_intrinsic(cpu_kernel *k, LLVMValueRef ir, const char *name)
+{
+    LLVMTypeRef wide = cpu_vector_type(k, k->f32);
+    LLVMValueRef arguments[2];
+    int count = (int)LLVMGetNumArgOperands(ir);
+    for (int i = 0; i < count; i++)
+        arguments[i] = LLVMBuildFPExt(k->builder, cpu_vector(k, LLVMGetOperand(ir, (unsigned)i)), wide, "");
+    LLVMValueRef result = cpu_intrinsic(k, name, &wide, 1, arguments, count);
+    return LLVMBuildFPTrunc(k->builder, result, cpu_vector_type(k, LLVMTypeOf(ir)), "");
+}
+
 static LLVMValueRef vector_intrinsic(cpu_kernel *k, LLVMValueRef ir, const vector_form *form)
 {
+    if (goes_through_float(LLVMTypeOf(ir), form->name)) return half_intrinsic(k, ir, form->name);
     LLVMValueRef arguments[4];
     int count = (int)LLVMGetNumArgOperands(ir), types = 0;
     for (int i = 0; i < count && i < 4; i++) {

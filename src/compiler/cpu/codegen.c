@@ -71,15 +71,15 @@ tombac_status cpu_emit(
     return out->bad ? tb_fail_memory(error) : TOMBAC_OK;
 }
 
-tombac_status cpu_compile(LLVMModuleRef module, const cpu_options *options, bool assembly, tb_text *out,
-    size_t *context_size, tombac_error **error)
+tombac_status cpu_compile(
+    LLVMModuleRef module, const cpu_options *options, tb_text *object, size_t *context_size, tombac_error **error)
 {
     LLVMTargetMachineRef machine;
     tombac_status status = cpu_target_machine(options->target, &machine, error);
     if (status) return status;
     status = cpu_vectorise(module, options, context_size, error);
     if (!status) status = cpu_optimise(module, machine, error);
-    if (!status) status = cpu_emit(module, machine, assembly, out, error);
+    if (!status) status = cpu_emit(module, machine, false, object, error);
     LLVMDisposeTargetMachine(machine);
     return status;
 }

@@ -65,7 +65,10 @@ static LLVMValueRef combine(cpu_kernel *k, const cpu_operation *op, LLVMValueRef
     case COMBINE_MIN: name = is_float ? "llvm.minnum" : op->is_signed ? "llvm.smin" : "llvm.umin"; break;
     default: name = is_float ? "llvm.maxnum" : op->is_signed ? "llvm.smax" : "llvm.umax"; break;
     }
-    return cpu_intrinsic(k, name, &type, 1, both, 2);
+    if (LLVMGetTypeKind(element) != LLVMHalfTypeKind) return cpu_intrinsic(k, name, &type, 1, both, 2);
+    LLVMTypeRef wide = element == type ? k->f32 : LLVMVectorType(k->f32, LLVMGetVectorSize(type));
+    for (int i = 0; i < 2; i++) both[i] = LLVMBuildFPExt(k->builder, both[i], wide, ""); /* x86 has no min of halves */
+    return LLVMBuildFPTrunc(k->builder, cpu_intrinsic(k, name, &wide, 1, both, 2), type, "");
 }
 
 /* The xor tree 16, 8, 4, 2, 1. Over 32 lanes both halves of a step are equal, so halving gives the same numbers. */

@@ -26,7 +26,8 @@
 
 typedef struct cpu_options {
     const char *target; /* "x86-64-v3", "x86-64-v4": level that the code may use */
-    /* Threads per threadgroup for which to specialise, 0: unknown. Other sizes run too, but more slowly. */
+    /* Threads per threadgroup that are the rule, 0: unknown. Any size runs. Code is made for rows of a multiple of 32 threads,
+     * for rows of 16 and 8 where the kernel asks for y or z, and for all else; where the size is known, for that and all else. */
     uint32_t threads[3];
 } cpu_options;
 
@@ -41,7 +42,7 @@ tombac_status cpu_optimise(LLVMModuleRef module, LLVMTargetMachineRef machine, t
 tombac_status cpu_emit(
     LLVMModuleRef module, LLVMTargetMachineRef machine, bool assembly, tb_text *out, tombac_error **error);
 /* All three; the machine is made by cpu_target_machine. */
-tombac_status cpu_compile(LLVMModuleRef module, const cpu_options *options, bool assembly, tb_text *out,
-    size_t *context_size, tombac_error **error);
+tombac_status cpu_compile(
+    LLVMModuleRef module, const cpu_options *options, tb_text *object, size_t *context_size, tombac_error **error);
 
 #endif

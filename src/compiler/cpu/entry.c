@@ -1,11 +1,10 @@
 /* The step function's frame, the loop over SIMD-groups, and the entry point that runs one threadgroup.
  *
- * A step runs one SIMD-group: tombac.step for full SIMD-groups in rows (or of the known shape), tombac.step.general for anything,
- * under a mask of the threads that exist. The entry runs SIMD-groups 0 to full - 1 by the first and the rest by the second; `full`
- * is 0 if the threadgroup has another shape. Without barriers that is two loops with the steps inlined. With barriers a
- * round runs every SIMD-group to its next barrier, until all have returned; a SIMD-group's context begins with the number of
- * the barrier at which it waits (0: it has returned). SIMD-groups that wait at different barriers are the program's fault
- * and reported. */
+ * A step runs one SIMD-group; there is one per variant (cpu_layout). The entry looks at the threadgroup's shape and chooses a
+ * variant for its full SIMD-groups; what is left, or everything if no variant fits, runs by the general one under a mask of
+ * the threads that exist. Without barriers that is two loops with the steps inlined. With barriers a round runs every
+ * SIMD-group to its next barrier, until all have returned; a SIMD-group's context begins with the number of the barrier at
+ * which it waits (0: it has returned). SIMD-groups that wait at different barriers are the program's fault and reported. */
 #include "compiler/cpu/kernel.h"
 
 #include <stddef.h>
@@ -118,11 +117,8 @@ static void find_positions(cpu_kernel *k)
         k->position[0] = LLVMBuildNUWMul(b, in_row, cpu_int(k->i32, LANES), "");
         split_line(k, line);
     } else {
-        uint32_t w = k->options->threads[0], h = k->options->threads[1];
-        LLVMValueRef line = LLVMBuildNUWMul(b, simdgroup, cpu_int(k->i32, LANES / w), "");
         k->position[0] = cpu_int(k->i32, 0);
-        k->position[1] = k->options->threads[2] == 1 ? line : LLVMBuildURem(b, line, cpu_int(k->i32, h), "");
-        k->position[2] = k->options->threads[2] == 1 ? cpu_int(k->i32, 0) : LLVMBuildUDiv(b, line, cpu_int(k->i32, h), "");
+        split_line(k, LLVMBuildNUWMul(b, simdgroup, cpu_int(k->i32, (uint64_t)(LANES / k->width)), ""));
     }
 }
 
@@ -187,9 +183,11 @@ LLVMValueRef cpu_step_emit(cpu_kernel *k, const char *name)
 typedef struct entry {
     cpu_kernel *k;
     LLVMBuilderRef b;
-    LLVMValueRef function, steps[2], *arguments; /* arguments of the steps */
-    LLVMValueRef full, count;                    /* SIMD-groups for the first step; all */
-    LLVMValueRef groups_per_row, factor[2];      /* per step */
+    const cpu_variant *variants; /* the last is the general one */
+    int variant_count;
+    LLVMValueRef function, *arguments;  /* of the steps */
+    LLVMValueRef chosen, full, count;   /* variant for SIMD-groups 0 to full - 1; number of all */
+    LLVMValueRef row_factor, width_factor;
     unsigned kernel_arguments;
 } entry;
 
@@ -200,49 +198,57 @@ static LLVMBasicBlockRef new_block(entry *e, const char *name)
 
 static LLVMValueRef call_step(entry *e, int which, LLVMValueRef simdgroup, LLVMValueRef context, LLVMValueRef state)
 {
-    LLVMValueRef *own = e->arguments + e->kernel_arguments;
+    LLVMValueRef *own = e->arguments + e->kernel_arguments, step = e->variants[which].step;
     own[PARAM_SIMDGROUP] = simdgroup;
     own[PARAM_CONTEXT] = context;
-    own[PARAM_WIDTH_FACTOR] = e->factor[which];
+    own[PARAM_WIDTH_FACTOR] = which == e->variant_count - 1 ? e->width_factor : e->row_factor;
     own[PARAM_STATE] = state;
-    LLVMTypeRef type = LLVMGlobalGetValueType(e->steps[which]);
-    return LLVMBuildCall2(e->b, type, e->steps[which], e->arguments, e->kernel_arguments + PARAM_COUNT, "");
+    return LLVMBuildCall2(
+        e->b, LLVMGlobalGetValueType(step), step, e->arguments, e->kernel_arguments + PARAM_COUNT, "");
 }
 
-static LLVMValueRef is_zero(entry *e, LLVMValueRef x)
+static LLVMValueRef is_number(entry *e, LLVMValueRef x, uint64_t number)
 {
-    return LLVMBuildICmp(e->b, LLVMIntEQ, x, cpu_int(e->k->i32, 0), "");
+    return LLVMBuildICmp(e->b, LLVMIntEQ, x, cpu_int(e->k->i32, number), "");
 }
 
-/* Counts, the first step's share, and the factors that replace divisions. */
+static LLVMValueRef is_zero(entry *e, LLVMValueRef x) { return is_number(e, x, 0); }
+
+/* May this variant run the full SIMD-groups of a threadgroup of this size? */
+static LLVMValueRef variant_fits(entry *e, const cpu_variant *variant, const LLVMValueRef *size, LLVMValueRef one_row)
+{
+    LLVMBuilderRef b = e->b;
+    if (variant->layout == LAYOUT_ROWS)
+        return LLVMBuildOr(b, one_row, is_zero(e, LLVMBuildAnd(b, size[0], cpu_int(e->k->i32, LANES - 1), "")), "");
+    uint64_t rows = (uint64_t)(LANES / variant->width); /* a SIMD-group must not begin or end within a layer */
+    LLVMValueRef layers = LLVMBuildOr(
+        b, is_number(e, size[2], 1), is_zero(e, LLVMBuildAnd(b, size[1], cpu_int(e->k->i32, rows - 1), "")), "");
+    return LLVMBuildAnd(b, is_number(e, size[0], (uint64_t)variant->width), layers, "");
+}
+
+/* Counts, the variant and its share, and the factors that replace divisions. */
 static void find_shape(entry *e, LLVMValueRef dispatch)
 {
     cpu_kernel *k = e->k;
     LLVMBuilderRef b = e->b;
-    LLVMValueRef size[3], thirty_one = cpu_int(k->i32, LANES - 1), one = cpu_int(k->i32, 1), fits;
+    LLVMValueRef size[3], five = cpu_int(k->i32, LANE_BITS), one = cpu_int(k->i32, 1);
     for (unsigned i = 0; i < 3; i++) size[i] = threads(k, b, dispatch, i);
     LLVMValueRef count = load_field(k, b, dispatch, offsetof(tb_dispatch, thread_count));
-    LLVMValueRef five = cpu_int(k->i32, LANE_BITS);
-    e->count = LLVMBuildLShr(b, LLVMBuildNUWAdd(b, count, thirty_one, ""), five, "");
-    LLVMValueRef one_row = LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildMul(b, size[1], size[2], ""), one, "");
-    if (k->variant == LAYOUT_BOX) {
-        fits = cpu_int(k->i1, 1);
-        for (unsigned i = 0; i < 3; i++) {
-            LLVMValueRef same = LLVMBuildICmp(b, LLVMIntEQ, size[i], cpu_int(k->i32, k->options->threads[i]), "");
-            fits = LLVMBuildAnd(b, fits, same, "");
-        }
-    } else {
-        fits = LLVMBuildOr(b, one_row, is_zero(e, LLVMBuildAnd(b, size[0], thirty_one, "")), "");
+    e->count = LLVMBuildLShr(b, LLVMBuildNUWAdd(b, count, cpu_int(k->i32, LANES - 1), ""), five, "");
+    LLVMValueRef one_row = is_number(e, LLVMBuildMul(b, size[1], size[2], ""), 1);
+    int general = e->variant_count - 1;
+    e->chosen = cpu_int(k->i32, (uint64_t)general);
+    for (int i = general - 1; i >= 0; i--) {
+        LLVMValueRef fits = variant_fits(e, &e->variants[i], size, one_row);
+        e->chosen = LLVMBuildSelect(b, fits, cpu_int(k->i32, (uint64_t)i), e->chosen, "");
     }
-    LLVMValueRef full = LLVMBuildLShr(b, count, five, "");
-    e->full = LLVMBuildSelect(b, fits, full, cpu_int(k->i32, 0), "");
+    LLVMValueRef none = is_number(e, e->chosen, (uint64_t)general);
+    e->full = LLVMBuildSelect(b, none, cpu_int(k->i32, 0), LLVMBuildLShr(b, count, five, ""), "");
     LLVMValueRef per_row = LLVMBuildLShr(b, size[0], five, "");
     per_row = LLVMBuildSelect(b, one_row, cpu_int(k->i32, LANES), per_row, "");
-    /* Threadgroups of another shape run none of the first step. */
-    per_row = LLVMBuildSelect(b, is_zero(e, per_row), one, per_row, "");
-    e->groups_per_row = per_row;
-    e->factor[0] = reciprocal(k, b, per_row);
-    e->factor[1] = reciprocal(k, b, size[0]);
+    per_row = LLVMBuildSelect(b, is_zero(e, per_row), one, per_row, ""); /* not used then */
+    e->row_factor = reciprocal(k, b, per_row);
+    e->width_factor = reciprocal(k, b, size[0]);
     LLVMValueRef *own = e->arguments + e->kernel_arguments;
     own[PARAM_GROUPS_PER_ROW] = per_row;
     own[PARAM_HEIGHT_FACTOR] = reciprocal(k, b, size[1]);
@@ -265,6 +271,23 @@ static void emit_loop(entry *e, int which, LLVMValueRef from, LLVMValueRef to)
     LLVMPositionBuilderAtEnd(e->b, end);
 }
 
+static void emit_loops(entry *e)
+{
+    cpu_kernel *k = e->k;
+    int general = e->variant_count - 1;
+    LLVMBasicBlockRef rest = new_block(e, "rest");
+    LLVMValueRef choice = LLVMBuildSwitch(e->b, e->chosen, rest, (unsigned)general);
+    for (int i = 0; i < general; i++) {
+        LLVMBasicBlockRef block = new_block(e, "variant");
+        LLVMAddCase(choice, cpu_int(k->i32, (uint64_t)i), block);
+        LLVMPositionBuilderAtEnd(e->b, block);
+        emit_loop(e, i, cpu_int(k->i32, 0), e->full);
+        LLVMBuildBr(e->b, rest);
+    }
+    LLVMPositionBuilderAtEnd(e->b, rest);
+    emit_loop(e, general, e->full, e->count);
+}
+
 static void phi2(LLVMValueRef phi, LLVMValueRef a, LLVMBasicBlockRef from_a, LLVMValueRef b, LLVMBasicBlockRef from_b)
 {
     LLVMValueRef values[2] = {a, b};
@@ -285,6 +308,29 @@ static void report_divergence(entry *e, LLVMValueRef wrong, LLVMBasicBlockRef go
     LLVMBuildRetVoid(e->b);
 }
 
+/* Runs the step of the variant for this SIMD-group; goes on in `ran`, where the result is a phi. */
+static LLVMValueRef run_chosen(
+    entry *e, LLVMValueRef simdgroup, LLVMValueRef context, LLVMValueRef state, LLVMBasicBlockRef ran)
+{
+    cpu_kernel *k = e->k;
+    int general = e->variant_count - 1;
+    LLVMValueRef is_full = LLVMBuildICmp(e->b, LLVMIntULT, simdgroup, e->full, ""), results[MAX_VARIANTS];
+    LLVMValueRef which = LLVMBuildSelect(e->b, is_full, e->chosen, cpu_int(k->i32, (uint64_t)general), "");
+    LLVMBasicBlockRef blocks[MAX_VARIANTS];
+    for (int i = 0; i <= general; i++) blocks[i] = new_block(e, "variant");
+    LLVMValueRef choice = LLVMBuildSwitch(e->b, which, blocks[general], (unsigned)general);
+    for (int i = 0; i <= general; i++) {
+        if (i < general) LLVMAddCase(choice, cpu_int(k->i32, (uint64_t)i), blocks[i]);
+        LLVMPositionBuilderAtEnd(e->b, blocks[i]);
+        results[i] = call_step(e, i, simdgroup, context, state);
+        LLVMBuildBr(e->b, ran);
+    }
+    LLVMPositionBuilderAtEnd(e->b, ran);
+    LLVMValueRef result = LLVMBuildPhi(e->b, k->i32, "result");
+    LLVMAddIncoming(result, results, blocks, (unsigned)e->variant_count);
+    return result;
+}
+
 /* Rounds from barrier to barrier. */
 static void emit_rounds(entry *e, LLVMValueRef contexts)
 {
@@ -292,9 +338,9 @@ static void emit_rounds(entry *e, LLVMValueRef contexts)
     LLVMBuilderRef b = e->b;
     LLVMValueRef zero = cpu_int(k->i32, 0), start = cpu_int(k->i32, (uint64_t)k->barrier_count + 1);
     LLVMBasicBlockRef before = LLVMGetInsertBlock(b), round = new_block(e, "round"), group = new_block(e, "simdgroup");
-    LLVMBasicBlockRef look = new_block(e, "look"), run = new_block(e, "run"), way[2] = {new_block(e, "fast"),
-        new_block(e, "general")}, ran = new_block(e, "ran"), agree = new_block(e, "agree"), next = new_block(e, "next"),
-        done = new_block(e, "done"), end = new_block(e, "end");
+    LLVMBasicBlockRef look = new_block(e, "look"), run = new_block(e, "run"), ran = new_block(e, "ran");
+    LLVMBasicBlockRef agree = new_block(e, "agree"), next = new_block(e, "next"), done = new_block(e, "done");
+    LLVMBasicBlockRef end = new_block(e, "end");
     LLVMBuildBr(b, round);
 
     LLVMPositionBuilderAtEnd(b, round);
@@ -311,16 +357,7 @@ static void emit_rounds(entry *e, LLVMValueRef contexts)
     LLVMBuildCondBr(b, is_zero(e, LLVMBuildLoad2(b, k->i32, context, "")), next, run);
 
     LLVMPositionBuilderAtEnd(b, run);
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, simdgroup, e->full, ""), way[0], way[1]);
-    LLVMValueRef results[2];
-    for (int i = 0; i < 2; i++) {
-        LLVMPositionBuilderAtEnd(b, way[i]);
-        results[i] = call_step(e, i, simdgroup, context, state);
-        LLVMBuildBr(b, ran);
-    }
-    LLVMPositionBuilderAtEnd(b, ran);
-    LLVMValueRef result = LLVMBuildPhi(b, k->i32, "result");
-    phi2(result, results[0], way[0], results[1], way[1]);
+    LLVMValueRef result = run_chosen(e, simdgroup, context, state, ran);
     LLVMBuildStore(b, result, context);
     LLVMValueRef differs = LLVMBuildICmp(b, LLVMIntNE, result, waits, "");
     LLVMValueRef both = LLVMBuildAnd(b, LLVMBuildNot(b, is_zero(e, result), ""), LLVMBuildNot(b, is_zero(e, waits), ""), "");
@@ -353,9 +390,10 @@ static LLVMValueRef load_pointer(cpu_kernel *k, LLVMBuilderRef b, LLVMTypeRef ty
     return LLVMBuildLoad2(b, type, at, "");
 }
 
-void cpu_entry_emit(cpu_kernel *k, LLVMValueRef fast, LLVMValueRef general)
+void cpu_entry_emit(cpu_kernel *k, const cpu_variant *variants, int count)
 {
-    entry e = {.k = k, .b = k->builder, .steps = {fast, general}, .kernel_arguments = LLVMCountParams(k->function)};
+    entry e = {.k = k, .b = k->builder, .variants = variants, .variant_count = count,
+        .kernel_arguments = LLVMCountParams(k->function)};
     LLVMTypeRef types[3] = {k->ptr, k->ptr, k->ptr};
     LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(k->context), types, 3, 0);
     static const char *const dispatch_attributes[] = {"noalias", "readonly", "nonnull", NULL};
@@ -376,8 +414,7 @@ void cpu_entry_emit(cpu_kernel *k, LLVMValueRef fast, LLVMValueRef general)
     if (k->has_barrier) {
         emit_rounds(&e, load_pointer(k, e.b, k->ptr, group, offsetof(tb_cpu_group, context)));
     } else {
-        emit_loop(&e, 0, cpu_int(k->i32, 0), e.full);
-        emit_loop(&e, 1, e.full, e.count);
+        emit_loops(&e);
     }
     LLVMBuildRetVoid(e.b);
 }

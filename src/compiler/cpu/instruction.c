@@ -216,9 +216,63 @@ static LLVMValueRef emit_part(cpu_kernel *k, LLVMValueRef ir)
     return LLVMBuildInsertValue(k->builder, whole, operand(k, ir, 1), part, "");
 }
 
+static unsigned bits_of(cpu_kernel *k, LLVMTypeRef type)
+{
+    LLVMTypeKind kind = LLVMGetTypeKind(type);
+    return kind == LLVMIntegerTypeKind ? LLVMGetIntTypeWidth(type) : (unsigned)LLVMSizeOfTypeInBits(k->layout, type);
+}
+
+/* Part i of `want` bits of a value whose parts have `have` bits. */
+static LLVMValueRef integer_part(cpu_kernel *k, const LLVMValueRef *parts, unsigned have, unsigned want, unsigned i)
+{
+    LLVMBuilderRef b = k->builder;
+    LLVMTypeRef type = cpu_vector_type(k, LLVMIntTypeInContext(k->context, want));
+    if (want <= have) { /* a slice of one part */
+        unsigned shift = i * want % have;
+        LLVMTypeRef own = LLVMIntTypeInContext(k->context, have);
+        LLVMValueRef part = parts[i * want / have];
+        if (shift) part = LLVMBuildLShr(b, part, cpu_splat(k, cpu_int(own, shift)), "");
+        return want < have ? LLVMBuildTrunc(b, part, type, "") : part;
+    }
+    LLVMValueRef sum = LLVMConstNull(type);
+    for (unsigned j = 0; j < want / have; j++) {
+        LLVMValueRef part = LLVMBuildZExt(b, parts[i * (want / have) + j], type, "");
+        LLVMValueRef shift = cpu_splat(k, cpu_int(LLVMIntTypeInContext(k->context, want), j * have));
+        sum = LLVMBuildOr(b, sum, j ? LLVMBuildShl(b, part, shift, "") : part, "");
+    }
+    return sum;
+}
+
+/* A bitcast from or to a short vector: element 0 is in the lowest bits. */
+static LLVMValueRef emit_short_bitcast(cpu_kernel *k, LLVMValueRef ir)
+{
+    LLVMTypeRef from = LLVMTypeOf(LLVMGetOperand(ir, 0)), to = LLVMTypeOf(ir);
+    bool from_vector = LLVMGetTypeKind(from) == LLVMVectorTypeKind, to_vector = LLVMGetTypeKind(to) == LLVMVectorTypeKind;
+    unsigned from_count = from_vector ? LLVMGetVectorSize(from) : 1, to_count = to_vector ? LLVMGetVectorSize(to) : 1;
+    LLVMTypeRef from_element = from_vector ? LLVMGetElementType(from) : from;
+    LLVMTypeRef to_element = to_vector ? LLVMGetElementType(to) : to;
+    unsigned have = bits_of(k, from_element), want = bits_of(k, to_element);
+    LLVMValueRef whole = operand(k, ir, 0), parts[8];
+    LLVMTypeRef integers = LLVMVectorType(LLVMIntTypeInContext(k->context, have), LANES);
+    for (unsigned i = 0; i < from_count; i++) {
+        parts[i] = from_vector ? LLVMBuildExtractValue(k->builder, whole, i, "") : whole;
+        parts[i] = LLVMBuildBitCast(k->builder, parts[i], integers, "");
+    }
+    LLVMValueRef result = to_vector ? LLVMGetPoison(cpu_vector_type(k, to)) : NULL;
+    for (unsigned i = 0; i < to_count; i++) {
+        LLVMValueRef part = integer_part(k, parts, have, want, i);
+        part = LLVMBuildBitCast(k->builder, part, LLVMVectorType(to_element, LANES), "");
+        result = to_vector ? LLVMBuildInsertValue(k->builder, result, part, i, "") : part;
+    }
+    return result;
+}
+
 static LLVMValueRef emit_vector(cpu_kernel *k, LLVMValueRef ir)
 {
     LLVMOpcode opcode = LLVMGetInstructionOpcode(ir);
+    if (opcode == LLVMBitCast && (LLVMGetTypeKind(LLVMTypeOf(ir)) == LLVMVectorTypeKind ||
+                                     LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(ir, 0))) == LLVMVectorTypeKind))
+        return emit_short_bitcast(k, ir);
     switch (opcode) {
     case LLVMAdd: case LLVMSub: case LLVMMul: case LLVMShl: case LLVMLShr: case LLVMAShr: case LLVMAnd: case LLVMOr:
     case LLVMXor: case LLVMFAdd: case LLVMFSub: case LLVMFMul: case LLVMFDiv: case LLVMFRem: case LLVMUDiv: case LLVMSDiv:

@@ -87,9 +87,17 @@ typedef struct cpu_loop {
 /* Which code is being made: the same analysis and emission run once per variant. */
 typedef enum cpu_layout {
     LAYOUT_ROWS,    /* a full SIMD-group that lies in one row: x is first + lane, y and z are uniform */
-    LAYOUT_BOX,     /* a full SIMD-group of a threadgroup of known size: strides are constants */
+    LAYOUT_BOX,     /* a full SIMD-group of several whole rows, whose width is a known power of two */
     LAYOUT_GENERAL  /* anything, with a mask of the threads that exist */
 } cpu_layout;
+
+typedef struct cpu_variant {
+    cpu_layout layout;
+    int width; /* LAYOUT_BOX: threads per row, 1 to 16 */
+    LLVMValueRef step;
+} cpu_variant;
+
+enum { MAX_VARIANTS = 4 };
 
 typedef struct cpu_kernel {
     cpu_job job;
@@ -114,6 +122,7 @@ typedef struct cpu_kernel {
 
     /* variant */
     cpu_layout variant;
+    int width; /* of LAYOUT_BOX */
 
     /* emission */
     LLVMBuilderRef builder, entry_builder; /* entry_builder: end of the block of allocas */
@@ -144,7 +153,10 @@ enum {
     PARAM_COUNT
 };
 
-/* ---- Passes, in this order ---- */
+/* ---- Passes, in this order; cpu_analyse runs those from the graph to the masks ---- */
+void cpu_set_up(cpu_kernel *k, LLVMModuleRef module, const cpu_options *options);
+void cpu_tear_down(cpu_kernel *k);
+void cpu_analyse(cpu_kernel *k, cpu_layout layout, int width);
 void cpu_prepare(cpu_kernel *k);
 void cpu_graph_build(cpu_kernel *k);
 void cpu_dominance_build(cpu_kernel *k);
@@ -155,7 +167,8 @@ void cpu_divergence_find(cpu_kernel *k);
 void cpu_masks_find(cpu_kernel *k);
 LLVMValueRef cpu_step_emit(cpu_kernel *k, const char *name); /* entry.c; calls cpu_linearise */
 void cpu_linearise(cpu_kernel *k);
-void cpu_entry_emit(cpu_kernel *k, LLVMValueRef fast, LLVMValueRef general);
+/* The last variant is the general one. */
+void cpu_entry_emit(cpu_kernel *k, const cpu_variant *variants, int count);
 
 /* ---- Graph ---- */
 bool cpu_dominates(const cpu_kernel *k, int a, int b);

@@ -128,7 +128,8 @@ static uint64_t bound(const cpu_kernel *k, LLVMValueRef ir, bool *wraps, int dep
         a = bound(k, x, wraps, depth + 1);
         if (a <= most) return a;
         break;
-    default: return most;
+    case LLVMCall: return most; /* positions */
+    default: break;             /* no proof */
     }
     *wraps = true;
     return most;
@@ -152,7 +153,10 @@ static cpu_shape extension(const cpu_kernel *k, LLVMValueRef ir, const cpu_shape
     uint64_t bits, most = width < 64 ? ((uint64_t)1 << width) - 1 : UNBOUNDED;
     if (!cpu_shape_has_stride(s)) return *s;
     if (carries_nothing(s, &bits) && bits <= most && (s->align >= 63 || s->align <= (int)width)) return *s;
-    if (bounded(k, from, most)) return *s;
+    /* Steps that cannot wrap only add, so true offsets are not negative: a negative stride stands for another number. */
+    bool rises = true;
+    for (int b = 0; b < s->bits; b++) rises &= s->stride[b] >= 0;
+    if (rises && bounded(k, from, most)) return *s;
     return cpu_shape_equal_lanes(*s);
 }
 
@@ -314,8 +318,7 @@ static cpu_shape position(const cpu_kernel *k, int axis)
     if (k->variant == LAYOUT_GENERAL) return cpu_shape_varying();
     if (k->variant == LAYOUT_ROWS) return axis ? cpu_shape_uniform(0) : cpu_shape_linear(1, 5);
     /* Width 2^j < 32 and whole rows per SIMD-group: x takes the low lane bits, y the others. */
-    int row_bits = cpu_trailing_zeros(k->options->threads[0]);
-    if (row_bits >= LANE_BITS) return axis ? cpu_shape_uniform(0) : cpu_shape_linear(1, 5);
+    int row_bits = cpu_trailing_zeros((uint64_t)k->width);
     cpu_shape s = cpu_shape_uniform(axis ? LANE_BITS - row_bits : 63);
     if (axis == 2) return cpu_shape_uniform(0);
     for (int b = 0; b < LANE_BITS; b++) {

@@ -2,9 +2,10 @@
 #include "compiler/cpu/kernel.h"
 
 #include <llvm-c/Analysis.h>
+#include <stdio.h>
 #include <string.h>
 
-static void set_up(cpu_kernel *k, LLVMModuleRef module, const cpu_options *options)
+void cpu_set_up(cpu_kernel *k, LLVMModuleRef module, const cpu_options *options)
 {
     k->options = options;
     k->module = module;
@@ -19,6 +20,7 @@ static void set_up(cpu_kernel *k, LLVMModuleRef module, const cpu_options *optio
     k->i32 = LLVMInt32TypeInContext(k->context);
     k->i64 = LLVMInt64TypeInContext(k->context);
     k->ptr = LLVMPointerTypeInContext(k->context, 0);
+    k->f32 = LLVMFloatTypeInContext(k->context);
     k->mask_type = LLVMVectorType(k->i1, LANES);
     LLVMValueRef ones[LANES];
     for (int i = 0; i < LANES; i++) ones[i] = cpu_int(k->i1, 1);
@@ -28,18 +30,18 @@ static void set_up(cpu_kernel *k, LLVMModuleRef module, const cpu_options *optio
     k->entry_builder = LLVMCreateBuilderInContext(k->context);
 }
 
-/* Rows of a power of two below 32 lanes, whole rows in each SIMD-group. */
-static bool is_box(const uint32_t *threads)
+void cpu_tear_down(cpu_kernel *k)
 {
-    uint32_t w = threads[0], h = threads[1], d = threads[2];
-    if (!w || w >= LANES || (w & (w - 1)) || h * d == 1) return false;
-    return d == 1 || h % (LANES / w) == 0;
+    if (k->builder) LLVMDisposeBuilder(k->builder);
+    if (k->entry_builder) LLVMDisposeBuilder(k->entry_builder);
+    cpu_job_free(&k->job);
 }
 
-static LLVMValueRef make_variant(cpu_kernel *k, cpu_layout variant, const char *name)
+/* Everything found is per variant: starts from the canonical kernel again. */
+void cpu_analyse(cpu_kernel *k, cpu_layout layout, int width)
 {
-    /* Everything found is per variant: start from the canonical kernel again. */
-    k->variant = variant;
+    k->variant = layout;
+    k->width = width;
     k->block_count = k->value_count = k->loop_count = k->barrier_count = 0;
     k->block_map = k->value_map = k->arguments = (cpu_map){0};
     k->barriers = NULL;
@@ -53,34 +55,73 @@ static LLVMValueRef make_variant(cpu_kernel *k, cpu_layout variant, const char *
     cpu_arrays_find(k);
     cpu_divergence_find(k);
     cpu_masks_find(k);
-    return cpu_step_emit(k, name);
 }
 
-static void vectorise(cpu_kernel *k, LLVMModuleRef module, const cpu_options *options, size_t *context_size)
+/* ---- Variants ---- */
+
+enum { LARGE_KERNEL = 1500 }; /* instructions */
+
+/* Does the kernel ask for the position in y or z? */
+static bool is_flat(const cpu_kernel *k)
 {
-    set_up(k, module, options);
-    cpu_prepare(k);
-    cpu_layout fast = is_box(options->threads) ? LAYOUT_BOX : LAYOUT_ROWS;
-    LLVMValueRef steps[2];
-    size_t used = 0;
-    k->context_used = 64;
-    steps[0] = make_variant(k, fast, "tombac.step");
-    used = k->context_used;
-    k->context_used = 64;
-    steps[1] = make_variant(k, LAYOUT_GENERAL, "tombac.step.general");
-    if (k->context_used > used) used = k->context_used;
-    k->context_used = k->has_barrier ? (used + 63) / 64 * 64 : 0;
-    k->variant = fast;
-    cpu_entry_emit(k, steps[0], steps[1]);
-    LLVMDeleteFunction(k->function);
-    *context_size = k->context_used;
-    char *message = NULL;
-    bool broken = LLVMVerifyModule(module, LLVMReturnStatusAction, &message);
-    char copy[400];
+    for (int v = 0; v < k->value_count; v++)
+        if (k->values[v].operation.kind == OP_POSITION && k->values[v].operation.axis) return false;
+    return true;
+}
+
+static bool is_narrow(uint32_t width) { return width && width < LANES && !(width & (width - 1)); }
+
+/* Which code to make beside the general one. Narrow rows, as in threadgroups of 16 x 16, are foreseen where y is used: strides
+ * depend on the width, and the general code, which gathers, is many times slower. */
+static int choose_variants(const cpu_kernel *k, cpu_variant *variants)
+{
+    const uint32_t *threads = k->options->threads;
+    bool known = threads[0] && threads[1] && threads[2], flat = is_flat(k);
+    int count = 0;
+    if (known && is_narrow(threads[0]) && threads[1] * threads[2] > 1) {
+        variants[count++] = (cpu_variant){.layout = LAYOUT_BOX, .width = (int)threads[0]};
+        return count;
+    }
+    variants[count++] = (cpu_variant){.layout = LAYOUT_ROWS};
+    if (known || flat || k->value_count > LARGE_KERNEL) return count;
+    variants[count++] = (cpu_variant){.layout = LAYOUT_BOX, .width = 16};
+    variants[count++] = (cpu_variant){.layout = LAYOUT_BOX, .width = 8};
+    return count;
+}
+
+static void verify(cpu_kernel *k)
+{
+    char *message = NULL, copy[400];
+    bool broken = LLVMVerifyModule(k->module, LLVMReturnStatusAction, &message);
     strncpy(copy, message ? message : "", sizeof copy - 1);
     copy[sizeof copy - 1] = 0;
     LLVMDisposeMessage(message);
     if (broken) cpu_fail(&k->job, TOMBAC_ERROR_COMPILER, "cpu engine: made invalid code: %s", copy);
+}
+
+static void vectorise(cpu_kernel *k, LLVMModuleRef module, const cpu_options *options, size_t *context_size)
+{
+    cpu_set_up(k, module, options);
+    cpu_prepare(k);
+    cpu_variant variants[MAX_VARIANTS];
+    size_t used = 0;
+    cpu_analyse(k, LAYOUT_GENERAL, 0);
+    int count = choose_variants(k, variants);
+    variants[count++] = (cpu_variant){.layout = LAYOUT_GENERAL};
+    for (int i = 0; i < count; i++) {
+        char name[40];
+        snprintf(name, sizeof name, "tombac.step.%s%d",
+            (const char *[]){"rows", "box", "general"}[variants[i].layout], variants[i].width);
+        cpu_analyse(k, variants[i].layout, variants[i].width);
+        k->context_used = 64;
+        variants[i].step = cpu_step_emit(k, name);
+        if (k->context_used > used) used = k->context_used;
+    }
+    k->context_used = k->has_barrier ? (used + 63) / 64 * 64 : 0;
+    cpu_entry_emit(k, variants, count);
+    LLVMDeleteFunction(k->function);
+    verify(k);
+    *context_size = k->context_used;
 }
 
 static void vectorise_or_leave(cpu_kernel *k, LLVMModuleRef module, const cpu_options *options, size_t *context_size)
@@ -94,8 +135,6 @@ tombac_status cpu_vectorise(LLVMModuleRef module, const cpu_options *options, si
     size_t size = 0;
     vectorise_or_leave(&k, module, options, &size);
     if (!k.job.status) *context_size = size;
-    if (k.builder) LLVMDisposeBuilder(k.builder);
-    if (k.entry_builder) LLVMDisposeBuilder(k.entry_builder);
-    cpu_job_free(&k.job);
+    cpu_tear_down(&k);
     return k.job.status;
 }

@@ -1,8 +1,8 @@
 /* Phase 2: the rewritten text through clang -cc1 to bitcode.
  *
- * The text goes in and the bitcode comes out through pipes; nothing is written to disk. Clang is run again where its errors
- * show that a rule was not applied for lack of types: at ternaries whose operands do not unify, and at swizzles that are spelled
- * like a member of some class. */
+ * The text goes in and the bitcode comes out through pipes; nothing is written to disk. Clang is run again
+ * where its errors show that a rule was not applied for lack of types: at ternaries whose operands do not
+ * unify, and at swizzles that are spelled like a member of some class. */
 #include "base/process.h"
 #include "compiler/front/diagnose.h"
 
@@ -22,11 +22,13 @@ static void push(arguments *a, const char *argument)
     if (a->count + 1 < MAX_ARGUMENTS) a->list[a->count++] = argument;
 }
 
-/* Must agree with the command that makes the precompiled headers (msl/CMakeLists.txt) in language and -O level. */
-static const char *const fixed[] = {"-cc1", "-triple", "nvptx64", "-faddress-space-map-mangling=no", "-x", "c++",
-    "-std=c++17", "-fsycl-is-device", "-O1", "-funroll-loops", "-relaxed-aliasing", "-fno-threadsafe-statics",
-    "-disable-free", "-disable-llvm-passes", "-discard-value-names", "-nostdsysteminc", "-nobuiltininc",
-    "-fno-caret-diagnostics", "-fno-diagnostics-use-presumed-location", "-fmessage-length=0", "-fno-elide-type", "-ferror-limit", "200"};
+/* Must agree with the command that makes the precompiled headers (msl/CMakeLists.txt) in language and -O
+ * level. */
+static const char *const fixed[] = {"-cc1", "-triple", "nvptx64", "-faddress-space-map-mangling=no", "-x",
+    "c++", "-std=c++17", "-fsycl-is-device", "-O1", "-funroll-loops", "-relaxed-aliasing",
+    "-fno-threadsafe-statics", "-disable-free", "-disable-llvm-passes", "-discard-value-names",
+    "-nostdsysteminc", "-nobuiltininc", "-fno-caret-diagnostics", "-fno-diagnostics-use-presumed-location",
+    "-fmessage-length=0", "-fno-elide-type", "-ferror-limit", "200"};
 
 /* Fast math never promises the absence of infinities or NaNs: kernels use -INFINITY as a mask. */
 static void push_math(arguments *a, tombac_math math)
@@ -46,8 +48,9 @@ static void push_warnings(arguments *a, bool wanted)
 {
     static const char *const on[] = {"-Wunused-variable", "-Wuninitialized", "-Wsometimes-uninitialized",
         "-Wno-unknown-pragmas", "-Wno-unknown-attributes", "-Wno-ignored-attributes", "-Wno-unused-function",
-        "-Wno-unused-const-variable", "-Wno-duplicate-decl-specifier", "-Wno-pass-failed", "-Wno-c++20-extensions",
-        "-Wno-c++23-extensions", "-Wno-unused-value", "-Wno-pragma-once-outside-header", "-Wno-parentheses-equality",
+        "-Wno-unused-const-variable", "-Wno-duplicate-decl-specifier", "-Wno-pass-failed",
+        "-Wno-c++20-extensions", "-Wno-c99-designator", "-Wno-gnu-designator", "-Wno-c++23-extensions",
+        "-Wno-unused-value", "-Wno-pragma-once-outside-header", "-Wno-parentheses-equality",
         "-Wno-inline-namespace-reopened-noninline"};
     if (!wanted) push(a, "-Wno-everything");
     for (size_t i = 0; wanted && i < sizeof on / sizeof *on; i++) push(a, on[i]);
@@ -59,7 +62,8 @@ typedef struct attempt {
     tb_text text;
     uint32_t *offsets;
     tb_process process;
-    tb_text unsupported; /* reports about declarations that were left out, in case they turn out to be needed */
+    tb_text
+        unsupported; /* reports about declarations that were left out, in case they turn out to be needed */
     front_position unsupported_at;
 } attempt;
 
@@ -88,17 +92,22 @@ static tombac_status run(attempt *a, tombac_error **error)
         push(&line, "-");
     }
     push(&line, "-");
-    a->process = (tb_process){.arguments = line.list, .input = tb_text_string(&a->text), .input_size = a->text.size,
-        .time_limit = TIME_LIMIT, .memory_limit = memory_limit};
+    a->process = (tb_process){.arguments = line.list,
+        .input = tb_text_string(&a->text),
+        .input_size = a->text.size,
+        .time_limit = TIME_LIMIT,
+        .memory_limit = memory_limit};
     tombac_status status = tb_process_run(&a->process, error);
     a->process.arguments = NULL;
     tb_text_free(&umbrella);
     if (status == TOMBAC_ERROR_NOT_FOUND || status == TOMBAC_ERROR_TIMEOUT) {
         if (error) tombac_error_release(*error);
-        status = status == TOMBAC_ERROR_TIMEOUT
-                     ? tb_fail(error, TOMBAC_ERROR_COMPILER, "clang ran longer than %d s and was stopped", TIME_LIMIT)
-                     : tb_fail(error, TOMBAC_ERROR_COMPILER,
-                           "cannot run '%s'; clang 22 is needed, TOMBAC_CLANG can name it", unit->paths.clang);
+        status =
+            status == TOMBAC_ERROR_TIMEOUT
+                ? tb_fail(
+                      error, TOMBAC_ERROR_COMPILER, "clang ran longer than %d s and was stopped", TIME_LIMIT)
+                : tb_fail(error, TOMBAC_ERROR_COMPILER,
+                      "cannot run '%s'; clang 22 is needed, TOMBAC_CLANG can name it", unit->paths.clang);
     }
     return status;
 }
@@ -140,18 +149,22 @@ static bool outermost(const rewriter *r, uint32_t at, uint32_t *first, uint32_t 
     return false;
 }
 
-/* A selected kernel need not suffer from textures in a function that it does not call: leaves out such declarations. */
+/* A selected kernel need not suffer from textures in a function that it does not call: leaves out such
+ * declarations. */
 static bool leave_out(attempt *a, const diagnostic_list *list)
 {
     rewriter *r = a->r;
     bool changed = false;
     for (size_t i = 0; r->selected && i < list->count; i++) {
-        if (list->items[i].kind != DIAGNOSTIC_ERROR || !front_diagnostic_says(&list->items[i], "not supported")) continue;
+        if (list->items[i].kind != DIAGNOSTIC_ERROR ||
+            !front_diagnostic_says(&list->items[i], "not supported"))
+            continue;
         uint32_t at = front_diagnostic_token(list, i), first, last;
         if (at >= r->list->count || r->edits.edits[at].blank || !outermost(r, at, &first, &last)) continue;
         for (size_t k = 0; k < r->unit->site_count; k++) { /* never the kernel itself */
             const kernel_site *site = &r->unit->sites[k];
-            if (site->head == first && site->kernel != NO_TOKEN && &r->unit->kernels[site->kernel] == r->selected)
+            if (site->head == first && site->kernel != NO_TOKEN &&
+                &r->unit->kernels[site->kernel] == r->selected)
                 return changed;
         }
         diagnostic_list one = {&list->items[i], 1};
@@ -208,7 +221,8 @@ static tombac_status fail(attempt *a, const diagnostic_list *list, tombac_error 
             a->process.exit_status, a->r->selected ? "kernel " : a->r->unit->main_path,
             a->r->selected ? a->r->selected->name : "", tb_text_string(&report));
     } else if (report.size == 0) {
-        status = tb_fail(error, TOMBAC_ERROR_COMPILER, "clang failed:\n%s", tb_text_string(&a->process.errors));
+        status =
+            tb_fail(error, TOMBAC_ERROR_COMPILER, "clang failed:\n%s", tb_text_string(&a->process.errors));
     } else {
         status = tb_fail(error, status, "%s", report.data);
         if (first.file) tb_error_set_location(error, first.file, first.line, first.column);
@@ -225,17 +239,21 @@ static tombac_status compile(attempt *a, front_result *result, tombac_error **er
         diagnostic_list list = {0};
         front_edit_emit(&a->r->edits, a->offsets, &a->text);
         if (a->text.bad || a->r->edits.pool.bad) return tb_fail_memory(error);
-        if (a->r->edits.too_large) return tb_fail(error, TOMBAC_ERROR_SOURCE, "the source is too deeply nested");
+        if (a->r->edits.too_large)
+            return tb_fail(error, TOMBAC_ERROR_SOURCE, "the source is too deeply nested");
         status = run(a, error);
         if (status != TOMBAC_OK) return status;
         bool again = pch_rejected(a);
-        if (again) a->use_pch = false;
+        if (again)
+            a->use_pch = false;
         else if (!front_parse_diagnostics(a->r, &a->process.errors, &a->text, a->offsets, &list))
             return tb_fail_memory(error);
         bool done = !again && a->process.exit_status == 0;
         if (!again && !done && n + 1 < MAX_ATTEMPTS) again = repair(a, &list);
-        if (done) front_show_diagnostics(a->r, &list, &result->diagnostics, NULL);
-        else if (!again) status = fail(a, &list, error);
+        if (done)
+            front_show_diagnostics(a->r, &list, &result->diagnostics, NULL);
+        else if (!again)
+            status = fail(a, &list, error);
         free(list.items);
         if (done) {
             result->bitcode = a->process.output;
@@ -247,7 +265,8 @@ static tombac_status compile(attempt *a, front_result *result, tombac_error **er
     return status;
 }
 
-/* What is refused before clang sees it: the selected kernel's parameters, or, for a whole file, every problem there is. */
+/* What is refused before clang sees it: the selected kernel's parameters, or, for a whole file, every problem
+ * there is. */
 static tombac_status refuse(const rewriter *r, tombac_error **error)
 {
     const front_unit *unit = r->unit;
@@ -258,31 +277,36 @@ static tombac_status refuse(const rewriter *r, tombac_error **error)
             return front_fail_at(unit, site->name, TOMBAC_ERROR_UNSUPPORTED, error,
                 "'%.*s' is a function of another pipeline stage; only kernels are supported", (int)t->length,
                 unit->list.text + t->offset);
-        bool selected = site->kernel != NO_TOKEN && (!r->selected || &unit->kernels[site->kernel] == r->selected);
+        bool selected =
+            site->kernel != NO_TOKEN && (!r->selected || &unit->kernels[site->kernel] == r->selected);
         if (!selected || !site->problem) continue;
-        return front_fail_at(unit, site->problem_token, site->problem_status, error, site->problem, (int)t->length,
-            unit->list.text + t->offset);
+        return front_fail_at(unit, site->problem_token, site->problem_status, error, site->problem,
+            (int)t->length, unit->list.text + t->offset);
     }
     return TOMBAC_OK;
 }
 
-/* A variable of function scope that must be initialised by running code has a guard variable, whose name begins like this (Itanium
- * C++ ABI). The code would run once, not once per threadgroup. Names stand as they are in bitcode. */
+/* A variable of function scope that must be initialised by running code has a guard variable, whose name
+ * begins like this (Itanium C++ ABI). The code would run once, not once per threadgroup. Names stand as they
+ * are in bitcode. */
 static tombac_status refuse_guards(
     const front_unit *unit, const front_kernel *kernel, const front_result *result, tombac_error **error)
 {
     static const char guard[] = "_ZGVZ";
-    if (!result->bitcode.size || !memmem(result->bitcode.data, result->bitcode.size, guard, sizeof guard - 1)) return TOMBAC_OK;
+    if (!result->bitcode.size || !memmem(result->bitcode.data, result->bitcode.size, guard, sizeof guard - 1))
+        return TOMBAC_OK;
     for (size_t i = 0; kernel && i < unit->site_count; i++)
         if (unit->sites[i].kernel != NO_TOKEN && &unit->kernels[unit->sites[i].kernel] == kernel)
             return front_fail_at(unit, unit->sites[i].name, TOMBAC_ERROR_UNSUPPORTED, error,
-                "kernel '%s' uses a threadgroup or static variable that needs a constructor to run, which is not supported",
+                "kernel '%s' uses a threadgroup or static variable that needs a constructor to run, which is "
+                "not supported",
                 kernel->name);
-    return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "a threadgroup or static variable needs a constructor to run");
+    return tb_fail(
+        error, TOMBAC_ERROR_UNSUPPORTED, "a threadgroup or static variable needs a constructor to run");
 }
 
-tombac_status front_compile(
-    front_unit *unit, const front_kernel *kernel, bool syntax_only, front_result *result, tombac_error **error)
+tombac_status front_compile(front_unit *unit, const front_kernel *kernel, bool syntax_only,
+    front_result *result, tombac_error **error)
 {
     rewriter r;
     *result = (front_result){0};

@@ -1,5 +1,5 @@
-/* Finds kernels, their instantiations and function constants; see declare.h. No types are needed: a kernel is recognised by
- * its word or attribute, its name by the parameter list that follows. */
+/* Finds kernels, their instantiations and function constants; see declare.h. No types are needed: a kernel is
+ * recognised by its word or attribute, its name by the parameter list that follows. */
 #include "compiler/front/declare.h"
 
 #include <stdlib.h>
@@ -23,7 +23,8 @@ static void *grow(void *array, size_t *room, size_t count, size_t size)
 }
 
 /* Facts in the attributes of a kernel; the numbers go to the kernel. */
-static void read_function_attribute(front_unit *unit, const attribute *a, kernel_site *site, front_kernel *kernel)
+static void read_function_attribute(
+    front_unit *unit, const attribute *a, kernel_site *site, front_kernel *kernel)
 {
     if (!a->known || a->kind != ATTRIBUTE_FUNCTION) return;
     int64_t value;
@@ -44,7 +45,8 @@ static void read_function_attribute(front_unit *unit, const attribute *a, kernel
             first = i + 1;
         }
         for (int i = 0; i < 3; i++)
-            if (!kernel->required_threads[i]) memset(kernel->required_threads, 0, sizeof kernel->required_threads);
+            if (!kernel->required_threads[i])
+                memset(kernel->required_threads, 0, sizeof kernel->required_threads);
     }
 }
 
@@ -132,15 +134,17 @@ static bool copy_parameters(front_kernel *to, const front_kernel *from)
     return true;
 }
 
-/* Adds the kernel that a site makes. It becomes launchable with a name; templates are kept for their instantiations. */
+/* Adds the kernel that a site makes. It becomes launchable with a name; templates are kept for their
+ * instantiations. */
 static bool add_kernel(finder *f, kernel_site *site, front_kernel *kernel)
 {
     front_unit *unit = f->unit;
     const token_list *list = &unit->list;
     const token *t = list->tokens;
     kernel->function = front_copy(token_text(list, site->name), t[site->name].length);
-    kernel->name = site->host_name == NO_TOKEN ? (kernel->function ? strdup(kernel->function) : NULL)
-                                               : front_join_strings(list, site->host_name, site->host_name_end);
+    kernel->name = site->host_name == NO_TOKEN
+                       ? (kernel->function ? strdup(kernel->function) : NULL)
+                       : front_join_strings(list, site->host_name, site->host_name_end);
     kernel->file = front_line_of(unit, t[site->name].line, &kernel->line);
     front_kernel *grown = grow(unit->kernels, &f->kernel_room, unit->kernel_count, sizeof *grown);
     if (grown) unit->kernels = grown;
@@ -165,10 +169,16 @@ static bool add_site(finder *f, const kernel_site *site)
 
 static kernel_site new_site(const token_list *list, uint32_t head, site_kind kind)
 {
-    kernel_site site = {.kind = kind, .head = head, .name = NO_TOKEN, .open = NO_TOKEN, .body = NO_TOKEN,
-        .host_name = NO_TOKEN, .kernel = NO_TOKEN};
+    kernel_site site = {.kind = kind,
+        .head = head,
+        .name = NO_TOKEN,
+        .open = NO_TOKEN,
+        .body = NO_TOKEN,
+        .host_name = NO_TOKEN,
+        .kernel = NO_TOKEN};
     site.start = front_skip_template_head(list, head);
-    site.is_template = site.start > head && !(list->tokens[head + 1].code == '<' && list->tokens[head + 2].code == '>');
+    site.is_template =
+        site.start > head && !(list->tokens[head + 1].code == '<' && list->tokens[head + 2].code == '>');
     return site;
 }
 
@@ -210,7 +220,8 @@ static bool read_instantiation(finder *f, uint32_t i, uint32_t *at)
     for (; end < list->count && t[end].code != ';'; end++) {
         if (front_is_attribute(list, end))
             is_kernel |= has_attribute(list, end, "kernel") || has_attribute(list, end, "host_name");
-        else if (t[end].code == KW_KERNEL) is_kernel = true;
+        else if (t[end].code == KW_KERNEL)
+            is_kernel = true;
         bool again = end > i && t[end].code == KW_TEMPLATE && t[end - 1].kind != TOKEN_PUNCTUATOR;
         if (t[end].code == '{' || t[end].code == '}' || again) return true;
         if (t[end].match > end && t[end].match != NO_TOKEN) end = t[end].match;
@@ -234,8 +245,10 @@ static bool is_specifier(const token_list *list, uint32_t i)
     if (t[i].bracket == '(' || t[i].bracket == '[') return false;
     uint32_t start = front_skip_template_head(list, t[i].head);
     for (uint32_t j = start; j < i; j++) {
-        if (front_is_attribute(list, j) || t[j].code == '(') j = t[j].match;
-        else if (t[j].kind != TOKEN_IDENTIFIER && t[j].kind != TOKEN_STRING) return false;
+        if (front_is_attribute(list, j) || t[j].code == '(')
+            j = t[j].match;
+        else if (t[j].kind != TOKEN_IDENTIFIER && t[j].kind != TOKEN_STRING)
+            return false;
         if (i - start > 64) return false;
     }
     return i >= start && (t[i + 1].kind == TOKEN_IDENTIFIER || t[i + 1].code == '[');
@@ -258,7 +271,8 @@ static bool add_constant(finder *f, uint32_t open, const attribute *a)
         if (front_is_attribute(list, i)) {
             i = t[i].match;
         } else if (code != KW_CONSTANT && code != KW_CONST && code != KW_STATIC && code != KW_CONSTEXPR) {
-            if (type.size && t[i - 1].kind == TOKEN_IDENTIFIER && t[i].kind == TOKEN_IDENTIFIER) tb_text_putc(&type, ' ');
+            if (type.size && t[i - 1].kind == TOKEN_IDENTIFIER && t[i].kind == TOKEN_IDENTIFIER)
+                tb_text_putc(&type, ' ');
             tb_text_append(&type, token_text(list, i), t[i].length);
         }
     }
@@ -313,7 +327,8 @@ static int compare_names(const void *a, const void *b, void *context)
 {
     const front_unit *unit = context;
     uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
-    int order = strcmp(unit->kernels[unit->sites[i].kernel].function, unit->kernels[unit->sites[j].kernel].function);
+    int order =
+        strcmp(unit->kernels[unit->sites[i].kernel].function, unit->kernels[unit->sites[j].kernel].function);
     return order ? order : i < j ? -1 : i > j;
 }
 
@@ -324,8 +339,10 @@ static const kernel_site *find_template(const finder *f, const char *function)
     size_t low = 0, high = f->by_name_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (strcmp(unit->kernels[unit->sites[f->by_name[middle]].kernel].function, function) < 0) low = middle + 1;
-        else high = middle;
+        if (strcmp(unit->kernels[unit->sites[f->by_name[middle]].kernel].function, function) < 0)
+            low = middle + 1;
+        else
+            high = middle;
     }
     if (low == f->by_name_count) return NULL;
     const kernel_site *site = &unit->sites[f->by_name[low]];
@@ -339,7 +356,8 @@ static bool resolve_instantiations(finder *f)
     f->by_name = malloc((unit->site_count + 1) * sizeof *f->by_name);
     if (!f->by_name) return false;
     for (uint32_t i = 0; i < unit->site_count; i++)
-        if (unit->sites[i].kind == SITE_KERNEL && unit->sites[i].is_template && unit->sites[i].kernel != NO_TOKEN)
+        if (unit->sites[i].kind == SITE_KERNEL && unit->sites[i].is_template &&
+            unit->sites[i].kernel != NO_TOKEN)
             f->by_name[f->by_name_count++] = i;
     qsort_r(f->by_name, f->by_name_count, sizeof *f->by_name, compare_names, unit);
     for (size_t i = 0; i < unit->site_count; i++) {

@@ -17,8 +17,8 @@ typedef enum attribute_kind {
 
 typedef struct attribute {
     attribute_kind kind;
-    const char *known;    /* the name, if it is one of attributes.def */
-    uint32_t first, last; /* the attribute's tokens, last exclusive */
+    const char *known;               /* the name, if it is one of attributes.def */
+    uint32_t first, last;            /* the attribute's tokens, last exclusive */
     uint32_t argument, argument_end; /* tokens between the parentheses; equal if there are none */
 } attribute;
 
@@ -30,7 +30,8 @@ typedef struct attribute_cursor {
 
 attribute_cursor front_attributes(const token_list *list, uint32_t open);
 bool front_next_attribute(attribute_cursor *cursor, attribute *out);
-/* The text of adjacent string literals joined, for host_name("a" "b"). NULL if memory is short; empty if there are none. */
+/* The text of adjacent string literals joined, for host_name("a" "b"). NULL if memory is short; empty if
+ * there are none. */
 char *front_join_strings(const token_list *list, uint32_t first, uint32_t end);
 
 /* ---- Constant expressions (evaluate.c) ---- */
@@ -49,24 +50,25 @@ typedef enum site_kind {
 
 typedef struct kernel_site {
     site_kind kind;
-    uint32_t head, last;  /* the whole declaration, last inclusive */
-    uint32_t start;       /* after `template <...>` */
-    uint32_t name;        /* the function's name */
-    uint32_t open;        /* '(' of the parameters (of the template's, if an instantiation), or NO_TOKEN */
-    uint32_t body;        /* '{', or NO_TOKEN */
-    uint32_t host_name;   /* token of the attribute's argument, or NO_TOKEN */
+    uint32_t head, last; /* the whole declaration, last inclusive */
+    uint32_t start;      /* after `template <...>` */
+    uint32_t name;       /* the function's name */
+    uint32_t open;       /* '(' of the parameters (of the template's, if an instantiation), or NO_TOKEN */
+    uint32_t body;       /* '{', or NO_TOKEN */
+    uint32_t host_name;  /* token of the attribute's argument, or NO_TOKEN */
     uint32_t host_name_end;
-    bool is_template;     /* has template parameters */
-    uint32_t kernel;      /* index in unit->kernels, or NO_TOKEN: it cannot be launched */
+    bool is_template; /* has template parameters */
+    uint32_t kernel;  /* index in unit->kernels, or NO_TOKEN: it cannot be launched */
     /* Why the kernel cannot be compiled, found while its parameters were read: NULL if it can. */
-    const char *problem;  /* a format with one %.*s for the token's text */
+    const char *problem; /* a format with one %.*s for the token's text */
     tombac_status problem_status;
     uint32_t problem_token;
 } kernel_site;
 
 /* Fills sites, kernels and constants of the unit. */
 tombac_status front_declare(front_unit *unit, tombac_error **error);
-/* Reads the parameter list at site->open into the kernel; notes problems in the site. False if memory is short. */
+/* Reads the parameter list at site->open into the kernel; notes problems in the site. False if memory is
+ * short. */
 bool front_read_parameters(front_unit *unit, kernel_site *site, front_kernel *kernel);
 void front_declarations_free(front_unit *unit);
 /* Words of a type's name, as "float4" -> F32, 4; TOMBAC_TYPE_OTHER, 1 for what is not a scalar or vector. */

@@ -1,5 +1,5 @@
-/* See diagnose.h. Clang is told to report physical positions of the rewritten text (<stdin>:line:column); a position there is a byte,
- * a byte belongs to a token, and a token has a place in the user's file. */
+/* See diagnose.h. Clang is told to report physical positions of the rewritten text (<stdin>:line:column); a
+ * position there is a byte, a byte belongs to a token, and a token has a place in the user's file. */
 #include "compiler/front/diagnose.h"
 
 #include <stdlib.h>
@@ -31,8 +31,10 @@ static uint32_t token_at(const rewriter *r, const uint32_t *offsets, uint32_t by
     uint32_t low = 0, high = r->list->count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (offsets[middle] <= byte) low = middle + 1;
-        else high = middle;
+        if (offsets[middle] <= byte)
+            low = middle + 1;
+        else
+            high = middle;
     }
     return low ? low - 1 : 0;
 }
@@ -41,7 +43,8 @@ static bool read_number(const char **p, const char *end, uint32_t *value)
 {
     *value = 0;
     const char *start = *p;
-    while (*p < end && **p >= '0' && **p <= '9' && *p - start < 9) *value = *value * 10 + (uint32_t)(*(*p)++ - '0');
+    while (*p < end && **p >= '0' && **p <= '9' && *p - start < 9)
+        *value = *value * 10 + (uint32_t)(*(*p)++ - '0');
     return *p > start && *p < end && *(*p)++ == ':';
 }
 
@@ -54,8 +57,8 @@ static bool skip(const char **p, const char *end, const char *word)
 }
 
 /* One line of clang's output: PLACE:LINE:COLUMN: KIND: MESSAGE, or KIND: MESSAGE without a place. */
-static bool parse_line(const rewriter *r, const char *p, const char *end, const tb_text *text, const uint32_t *offsets,
-    const line_index *lines, diagnostic *out)
+static bool parse_line(const rewriter *r, const char *p, const char *end, const tb_text *text,
+    const uint32_t *offsets, const line_index *lines, diagnostic *out)
 {
     *out = (diagnostic){.token = NO_TOKEN};
     bool user = skip(&p, end, "<stdin>:");
@@ -71,10 +74,14 @@ static bool parse_line(const rewriter *r, const char *p, const char *end, const 
         }
     }
     skip(&p, end, " ");
-    if (skip(&p, end, "fatal error: ") || skip(&p, end, "error: ")) out->kind = DIAGNOSTIC_ERROR;
-    else if (skip(&p, end, "warning: ")) out->kind = DIAGNOSTIC_WARNING;
-    else if (skip(&p, end, "note: ")) out->kind = DIAGNOSTIC_NOTE;
-    else return false;
+    if (skip(&p, end, "fatal error: ") || skip(&p, end, "error: "))
+        out->kind = DIAGNOSTIC_ERROR;
+    else if (skip(&p, end, "warning: "))
+        out->kind = DIAGNOSTIC_WARNING;
+    else if (skip(&p, end, "note: "))
+        out->kind = DIAGNOSTIC_NOTE;
+    else
+        return false;
     out->message = p;
     out->length = (size_t)(end - p);
     if (!user || line == 0 || line > lines->count) return true;
@@ -86,8 +93,8 @@ static bool parse_line(const rewriter *r, const char *p, const char *end, const 
     return true;
 }
 
-bool front_parse_diagnostics(const rewriter *r, const tb_text *errors, const tb_text *text, const uint32_t *offsets,
-    diagnostic_list *list)
+bool front_parse_diagnostics(const rewriter *r, const tb_text *errors, const tb_text *text,
+    const uint32_t *offsets, diagnostic_list *list)
 {
     line_index lines;
     if (!index_lines(text, &lines)) return false;
@@ -138,14 +145,16 @@ static diagnostic plain(const diagnostic *d)
     diagnostic out = *d;
     const char *start = "static assertion failed";
     const char *colon = memmem(d->message, d->length, "': ", 3);
-    if (d->token == NO_TOKEN && colon && d->length > strlen(start) && !memcmp(d->message, start, strlen(start))) {
+    if (d->token == NO_TOKEN && colon && d->length > strlen(start) &&
+        !memcmp(d->message, start, strlen(start))) {
         out.message = colon + 3;
         out.length -= (size_t)(out.message - d->message);
     }
     return out;
 }
 
-static void show(const rewriter *r, const diagnostic *original, uint32_t at, tb_text *out, front_position *first)
+static void show(
+    const rewriter *r, const diagnostic *original, uint32_t at, tb_text *out, front_position *first)
 {
     static const char *const kinds[] = {"error", "warning", "note"};
     const token *t = &r->list->tokens[at < r->list->count ? at : r->list->count];

@@ -19,18 +19,20 @@ typedef struct diagnostic_list {
     size_t count;
 } diagnostic_list;
 
-/* Parses clang's standard error. `text` is what clang read, `offsets` where the tokens begin in it. Lines that are no
- * diagnostics are skipped. False if memory is short. */
-bool front_parse_diagnostics(const rewriter *r, const tb_text *errors, const tb_text *text, const uint32_t *offsets,
-    diagnostic_list *list);
-/* Where to show the i-th diagnostic: if it is in Metal's headers, at the first of its notes that is in the user's source. */
+/* Parses clang's standard error. `text` is what clang read, `offsets` where the tokens begin in it. Lines
+ * that are no diagnostics are skipped. False if memory is short. */
+bool front_parse_diagnostics(const rewriter *r, const tb_text *errors, const tb_text *text,
+    const uint32_t *offsets, diagnostic_list *list);
+/* Where to show the i-th diagnostic: if it is in Metal's headers, at the first of its notes that is in the
+ * user's source. */
 uint32_t front_diagnostic_token(const diagnostic_list *list, size_t i);
 bool front_diagnostic_says(const diagnostic *d, const char *words);
-/* Appends reports. `first`, if not NULL, receives the position of the first error. Returns SOURCE, or UNSUPPORTED if
- * an error says that something is not supported. */
+/* Appends reports. `first`, if not NULL, receives the position of the first error. Returns SOURCE, or
+ * UNSUPPORTED if an error says that something is not supported. */
 tombac_status front_show_diagnostics(
     const rewriter *r, const diagnostic_list *list, tb_text *out, front_position *first);
 /* Appends a message with clang's spellings replaced by Metal's (words.c). `original` is the user's token. */
-void front_metal_words(const char *message, size_t length, const char *original, size_t original_length, tb_text *out);
+void front_metal_words(
+    const char *message, size_t length, const char *original, size_t original_length, tb_text *out);
 
 #endif

@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-static const size_t pool_limit = (size_t)256 << 20; /* hostile nesting makes texts of texts; real files need 1 MiB */
+static const size_t pool_limit = (size_t)256
+                                 << 20; /* hostile nesting makes texts of texts; real files need 1 MiB */
 
 bool front_edit_start(edit_list *e, const token_list *list)
 {
@@ -22,7 +23,10 @@ void front_edit_free(edit_list *e)
     *e = (edit_list){0};
 }
 
-static const char *pooled(const edit_list *e, uint32_t at) { return e->pool.data + at; }
+static const char *pooled(const edit_list *e, uint32_t at)
+{
+    return e->pool.data + at;
+}
 
 /* Stores first + second. */
 static uint32_t store(edit_list *e, const char *first, const char *second)
@@ -30,10 +34,12 @@ static uint32_t store(edit_list *e, const char *first, const char *second)
     size_t a = strlen(first), b = strlen(second), at = e->pool.size;
     if (at + a + b + 1 > pool_limit) e->too_large = true;
     if (e->pool.bad || e->too_large) return EDIT_NONE;
-    /* The parts may lie in the pool, which moves as it grows: reserve by appending, then copy from where they are now. */
+    /* The parts may lie in the pool, which moves as it grows: reserve by appending, then copy from where they
+     * are now. */
     bool a_inside = first >= e->pool.data && first < e->pool.data + at;
     bool b_inside = second >= e->pool.data && second < e->pool.data + at;
-    size_t a_at = a_inside ? (size_t)(first - e->pool.data) : 0, b_at = b_inside ? (size_t)(second - e->pool.data) : 0;
+    size_t a_at = a_inside ? (size_t)(first - e->pool.data) : 0,
+           b_at = b_inside ? (size_t)(second - e->pool.data) : 0;
     char zero[64] = {0};
     for (size_t left = a + b + 1; left;) {
         size_t part = left < sizeof zero ? left : sizeof zero;
@@ -46,9 +52,15 @@ static uint32_t store(edit_list *e, const char *first, const char *second)
     return (uint32_t)at;
 }
 
-void front_edit_replace(edit_list *e, uint32_t at, const char *text) { e->edits[at].text = store(e, text, ""); }
+void front_edit_replace(edit_list *e, uint32_t at, const char *text)
+{
+    e->edits[at].text = store(e, text, "");
+}
 
-void front_edit_delete(edit_list *e, uint32_t at) { e->edits[at].text = EDIT_DELETE; }
+void front_edit_delete(edit_list *e, uint32_t at)
+{
+    e->edits[at].text = EDIT_DELETE;
+}
 
 void front_edit_blank(edit_list *e, uint32_t first, uint32_t last)
 {
@@ -67,15 +79,20 @@ void front_edit_after(edit_list *e, uint32_t at, const char *text)
     e->edits[at].after = store(e, pooled(e, e->edits[at].after), text);
 }
 
-void front_edit_directive(edit_list *e, uint32_t i, const char *text) { e->directives[i] = store(e, text, ""); }
+void front_edit_directive(edit_list *e, uint32_t i, const char *text)
+{
+    e->directives[i] = store(e, text, "");
+}
 
 static void append_token(const edit_list *e, uint32_t i, tb_text *out, uint32_t *offset)
 {
     const edit *d = &e->edits[i];
     if (offset) *offset = (uint32_t)out->size;
     tb_text_puts(out, pooled(e, d->before));
-    if (d->text == EDIT_NONE) tb_text_append(out, token_text(e->list, i), e->list->tokens[i].length);
-    else if (d->text != EDIT_DELETE) tb_text_puts(out, pooled(e, d->text));
+    if (d->text == EDIT_NONE)
+        tb_text_append(out, token_text(e->list, i), e->list->tokens[i].length);
+    else if (d->text != EDIT_DELETE)
+        tb_text_puts(out, pooled(e, d->text));
     tb_text_puts(out, pooled(e, d->after));
 }
 
@@ -89,13 +106,16 @@ void front_edit_render(const edit_list *e, uint32_t first, uint32_t last, tb_tex
 }
 
 /* White space between two tokens, with directives; only newlines where both sides are blank. */
-static void append_gap(const edit_list *e, uint32_t from, uint32_t to, bool blank, uint32_t *next_directive, tb_text *out)
+static void append_gap(
+    const edit_list *e, uint32_t from, uint32_t to, bool blank, uint32_t *next_directive, tb_text *out)
 {
     const token_list *list = e->list;
     while (from < to) {
-        const directive *d = *next_directive < list->directive_count ? &list->directives[*next_directive] : NULL;
+        const directive *d =
+            *next_directive < list->directive_count ? &list->directives[*next_directive] : NULL;
         uint32_t end = d && d->offset < to ? d->offset : to;
-        if (!blank) tb_text_append(out, list->text + from, end - from);
+        if (!blank)
+            tb_text_append(out, list->text + from, end - from);
         else
             for (uint32_t i = from; i < end; i++)
                 if (list->text[i] == '\n') tb_text_putc(out, '\n');
@@ -104,8 +124,10 @@ static void append_gap(const edit_list *e, uint32_t from, uint32_t to, bool blan
         uint32_t replaced = e->directives[*next_directive];
         bool marker = d->length > 2 && list->text[d->offset + 1] == ' ' && list->text[d->offset + 2] <= '9' &&
                       list->text[d->offset + 2] >= '0';
-        if (replaced) tb_text_puts(out, pooled(e, replaced));
-        else if (!blank || marker) tb_text_append(out, list->text + d->offset, d->length);
+        if (replaced)
+            tb_text_puts(out, pooled(e, replaced));
+        else if (!blank || marker)
+            tb_text_append(out, list->text + d->offset, d->length);
         from += d->length;
         ++*next_directive;
     }

@@ -1,7 +1,7 @@
 /* Edits of a token list, and the text that results.
  *
- * Each token has text put before it, text in its place, and text after it; white space between tokens stays, so every token keeps
- * its line. Texts live in one pool. */
+ * Each token has text put before it, text in its place, and text after it; white space between tokens stays,
+ * so every token keeps its line. Texts live in one pool. */
 #ifndef TB_FRONT_EDIT_H
 #define TB_FRONT_EDIT_H
 
@@ -37,11 +37,14 @@ void front_edit_directive(edit_list *e, uint32_t directive, const char *text);
 
 /* Appends tokens [first, last] as edited, on one line. */
 void front_edit_render(const edit_list *e, uint32_t first, uint32_t last, tb_text *out);
-/* Appends the whole text. `offsets`, if not NULL, has room for count + 1 entries and receives where each token begins in `out`,
- * the text before it included (or would begin, if deleted). */
+/* Appends the whole text. `offsets`, if not NULL, has room for count + 1 entries and receives where each
+ * token begins in `out`, the text before it included (or would begin, if deleted). */
 void front_edit_emit(const edit_list *e, uint32_t *offsets, tb_text *out);
 
 /* Bytes of the text before a token. */
-static inline size_t front_edit_lead(const edit_list *e, uint32_t at) { return strlen(e->pool.data + e->edits[at].before); }
+static inline size_t front_edit_lead(const edit_list *e, uint32_t at)
+{
+    return strlen(e->pool.data + e->edits[at].before);
+}
 
 #endif

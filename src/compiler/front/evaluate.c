@@ -1,7 +1,8 @@
 /* Integer constant expressions in attribute arguments: [[buffer(BASE + 1)]].
  *
- * Precedence climbing over the tokens. Names are enumerators and integer constants of program scope; they are collected once,
- * when the first name is met. Anything else (a template parameter, sizeof) is "not a constant here". */
+ * Precedence climbing over the tokens. Names are enumerators and integer constants of program scope; they are
+ * collected once, when the first name is met. Anything else (a template parameter, sizeof) is "not a constant
+ * here". */
 #include "compiler/front/declare.h"
 
 #include <errno.h>
@@ -74,7 +75,10 @@ static int64_t primary(expression *e)
     } else if (code == '-' || code == '+' || code == '~' || code == '!') {
         e->at++;
         value = primary(e);
-        value = code == '-' ? (int64_t)(0 - (uint64_t)value) : code == '~' ? ~value : code == '!' ? !value : value;
+        value = code == '-'   ? (int64_t)(0 - (uint64_t)value)
+                : code == '~' ? ~value
+                : code == '!' ? !value
+                              : value;
     } else if (t[e->at].kind == TOKEN_IDENTIFIER) {
         while (e->at + 2 < e->end && t[e->at + 1].code == PUNCT2(':', ':')) e->at += 2;
         if (!name_value(e->unit, e->at, &value)) refuse(e);
@@ -171,7 +175,8 @@ static void add_enumerators(front_unit *unit, uint32_t open)
         if (t[name].kind != TOKEN_IDENTIFIER) return;
         uint32_t expression_start = i + 1;
         bool given = t[i].code == '=';
-        while (i < t[open].match && t[i].code != ',') i = t[i].match > i && t[i].match != NO_TOKEN ? t[i].match + 1 : i + 1;
+        while (i < t[open].match && t[i].code != ',')
+            i = t[i].match > i && t[i].match != NO_TOKEN ? t[i].match + 1 : i + 1;
         if (given && !evaluate(unit, expression_start, i, &value)) return;
         if (!add_name(unit->enumerators, name, value)) return;
         value = (int64_t)((uint64_t)value + 1);
@@ -199,7 +204,8 @@ static bool name_value(front_unit *unit, uint32_t name, int64_t *value)
         unit->enumerators = calloc(1, sizeof *unit->enumerators);
         if (!unit->enumerators) return false;
         for (uint32_t i = 0; i < list->count; i++) {
-            if (list->tokens[i].code == '{' && list->tokens[i].scope == SCOPE_ENUM) add_enumerators(unit, i);
+            if (list->tokens[i].code == '{' && list->tokens[i].scope == SCOPE_ENUM)
+                add_enumerators(unit, i);
             else if (list->tokens[i].code == '=' && list->tokens[i].scope == SCOPE_NAMESPACE &&
                      list->tokens[i].bracket != '(')
                 add_constant(unit, i);

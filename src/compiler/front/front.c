@@ -48,8 +48,10 @@ tombac_status front_open(const char *path, const char *source, size_t size, cons
     if (status == TOMBAC_OK) status = front_paths_find(&unit->paths, error);
     if (status == TOMBAC_OK) status = front_preprocess(unit, source, size, error);
     if (status == TOMBAC_OK) status = front_declare(unit, error);
-    if (status == TOMBAC_OK) *out = unit;
-    else front_close(unit);
+    if (status == TOMBAC_OK)
+        *out = unit;
+    else
+        front_close(unit);
     return status;
 }
 
@@ -75,7 +77,10 @@ void front_close(front_unit *unit)
     free(unit);
 }
 
-size_t front_kernel_count(const front_unit *unit) { return unit->kernel_count; }
+size_t front_kernel_count(const front_unit *unit)
+{
+    return unit->kernel_count;
+}
 
 const front_kernel *front_kernel_at(const front_unit *unit, size_t index)
 {
@@ -107,14 +112,20 @@ const front_kernel *front_kernel_find(const front_unit *unit, const char *name)
     return NULL;
 }
 
-size_t front_constant_count(const front_unit *unit) { return unit->constant_count; }
+size_t front_constant_count(const front_unit *unit)
+{
+    return unit->constant_count;
+}
 
 const front_constant *front_constant_at(const front_unit *unit, size_t index)
 {
     return index < unit->constant_count ? &unit->constants[index] : NULL;
 }
 
-size_t front_dependency_count(const front_unit *unit) { return unit->dependency_count; }
+size_t front_dependency_count(const front_unit *unit)
+{
+    return unit->dependency_count;
+}
 
 const front_dependency *front_dependency_at(const front_unit *unit, size_t index)
 {

@@ -103,7 +103,13 @@ typedef struct front_result {
  *     annotated "tombac.function_constant_defined:C" stands for is_function_constant_defined(C);
  *   - device and constant memory is address space 1, threadgroup memory 3, everything else 0; threadgroup variables are
  *     globals in 3;
- *   - what Metal's library does is either plain IR or a call to a function of docs/operations.md. */
+ *   - what Metal's library does is either plain IR or a call to a function of docs/operations.md;
+ *   - debug information is complete (types too); its files and lines are the user's, its columns those of the rewritten text.
+ * Without a selected kernel every problem in the file is an error; with one, only what that kernel needs. A kernel that
+ * needs something unsupported is TOMBAC_ERROR_UNSUPPORTED, with its place.
+ *
+ * The rewritten text relies on these names of the library (msl/): v.swz<0, 1>(), v.swzl<0, 1>() (a swizzle, an assignable one) and
+ * metal::__tc<U>(x), which converts an operand of ?: to the value that it has in common with U; `bfloat` for bf literals. */
 tombac_status front_compile(front_unit *unit, const front_kernel *kernel, bool syntax_only, front_result *result,
     tombac_error **error);
 void front_result_free(front_result *result);

@@ -1,5 +1,5 @@
-/* The lexer; see lex.h. The text comes from clang -E, so there are no comments, no trigraphs and no line splices; what
- * matters is that every literal is cut exactly as clang will cut it later. */
+/* The lexer; see lex.h. The text comes from clang -E, so there are no comments, no trigraphs and no line
+ * splices; what matters is that every literal is cut exactly as clang will cut it later. */
 #include "compiler/front/lex.h"
 
 #include <ctype.h>
@@ -15,9 +15,15 @@ typedef struct lexer {
     bool no_memory;
 } lexer;
 
-static bool word_start(unsigned char c) { return isalpha(c) || c == '_' || c == '$' || c >= 0x80; }
+static bool word_start(unsigned char c)
+{
+    return isalpha(c) || c == '_' || c == '$' || c >= 0x80;
+}
 
-static bool word_part(unsigned char c) { return word_start(c) || isdigit(c); }
+static bool word_part(unsigned char c)
+{
+    return word_start(c) || isdigit(c);
+}
 
 static uint32_t keyword(const char *text, size_t length)
 {
@@ -60,8 +66,12 @@ static bool add(lexer *lx, token_kind kind, const char *start, uint32_t code)
         lx->token_room = room;
     }
     list->tokens[list->count] = (token){.offset = (uint32_t)(start - list->text),
-        .length = (uint32_t)(lx->p - start), .line = lx->line, .code = code, .match = list->count,
-        .brace = NO_TOKEN, .kind = (uint8_t)kind};
+        .length = (uint32_t)(lx->p - start),
+        .line = lx->line,
+        .code = code,
+        .match = list->count,
+        .brace = NO_TOKEN,
+        .kind = (uint8_t)kind};
     list->count++;
     return true;
 }
@@ -83,7 +93,9 @@ static bool add_directive(lexer *lx)
         lx->directive_room = room;
     }
     list->directives[list->directive_count++] = (directive){.offset = (uint32_t)(start - list->text),
-        .length = (uint32_t)(lx->p - start), .line = lx->line, .next = list->count};
+        .length = (uint32_t)(lx->p - start),
+        .line = lx->line,
+        .next = list->count};
     return true;
 }
 
@@ -93,7 +105,8 @@ static bool quoted(lexer *lx, const char *start, char quote)
     const char *p = lx->p + 1;
     while (p < lx->end && *p != quote && *p != '\n') p += *p == '\\' && p + 1 < lx->end ? 2 : 1;
     if (p >= lx->end || *p != quote)
-        return fail(lx, start, quote == '"' ? "missing terminating '\"' character" : "missing terminating ' character");
+        return fail(lx, start,
+            quote == '"' ? "missing terminating '\"' character" : "missing terminating ' character");
     p++;
     while (p < lx->end && word_part((unsigned char)*p)) p++; /* a literal suffix */
     lx->p = p;
@@ -128,7 +141,8 @@ static bool word(lexer *lx)
     if (lx->p < lx->end && length <= 3 && (*lx->p == '"' || *lx->p == '\'')) {
         bool raw = start[length - 1] == 'R' && *lx->p == '"';
         size_t prefix = length - raw;
-        if (prefix == 0 || (prefix == 1 && strchr("uUL", start[0])) || (prefix == 2 && !memcmp(start, "u8", 2)))
+        if (prefix == 0 || (prefix == 1 && strchr("uUL", start[0])) ||
+            (prefix == 2 && !memcmp(start, "u8", 2)))
             return raw ? raw_string(lx, start) : quoted(lx, start, *lx->p);
     }
     return add(lx, TOKEN_IDENTIFIER, start, keyword(start, length));
@@ -140,10 +154,14 @@ static bool number(lexer *lx)
     while (lx->p < lx->end) {
         unsigned char c = (unsigned char)*lx->p;
         bool exponent = strchr("eEpP", lx->p[-1]) && lx->p[-1];
-        if (word_part(c) || c == '.') lx->p++;
-        else if ((c == '+' || c == '-') && exponent) lx->p++;
-        else if (c == '\'' && lx->p + 1 < lx->end && word_part((unsigned char)lx->p[1])) lx->p++;
-        else break;
+        if (word_part(c) || c == '.')
+            lx->p++;
+        else if ((c == '+' || c == '-') && exponent)
+            lx->p++;
+        else if (c == '\'' && lx->p + 1 < lx->end && word_part((unsigned char)lx->p[1]))
+            lx->p++;
+        else
+            break;
     }
     return add(lx, TOKEN_NUMBER, start, 0);
 }
@@ -151,8 +169,8 @@ static bool number(lexer *lx)
 static bool punctuator(lexer *lx)
 {
     static const char three[][4] = {"<<=", ">>=", "->*", "..."};
-    static const char two[][3] = {"::", "->", "++", "--", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "==",
-        "!=", "<=", ">=", "&&", "||", "<<", "##", ".*"};
+    static const char two[][3] = {"::", "->", "++", "--",
+        "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "==", "!=", "<=", ">=", "&&", "||", "<<", "##", ".*"};
     const char *start = lx->p;
     size_t left = (size_t)(lx->end - start);
     uint32_t code = (unsigned char)*start;
@@ -188,7 +206,8 @@ static bool next(lexer *lx)
     lx->line_start = false;
     if (c == '#' && first) return add_directive(lx);
     if (word_start(c)) return word(lx);
-    if (isdigit(c) || (c == '.' && lx->p + 1 < lx->end && isdigit((unsigned char)lx->p[1]))) return number(lx);
+    if (isdigit(c) || (c == '.' && lx->p + 1 < lx->end && isdigit((unsigned char)lx->p[1])))
+        return number(lx);
     if (c == '"' || c == '\'') return quoted(lx, lx->p, (char)c);
     return punctuator(lx);
 }
@@ -199,7 +218,8 @@ tombac_status front_lex(
     *list = (token_list){.text = text, .size = size};
     *problem = (lex_problem){0};
     if (size > INT32_MAX) return tb_fail(error, TOMBAC_ERROR_SOURCE, "the source is larger than 2 GiB");
-    lexer lx = {.list = list, .p = text, .end = text + size, .line = 1, .line_start = true, .problem = problem};
+    lexer lx = {
+        .list = list, .p = text, .end = text + size, .line = 1, .line_start = true, .problem = problem};
     bool fine = true;
     while (fine && lx.p < lx.end) fine = next(&lx);
     const char *end = lx.p;

@@ -1,9 +1,9 @@
 /* Tokens of preprocessed Metal source.
  *
- * Only significant tokens are kept, in one array, so that the neighbours of a token are i - 1 and i + 1; white space is the gap
- * between two of them. Directives (line markers and pragmas, all that the preprocessor leaves) are a second array.
- * Punctuators follow C++17 with one exception: '>' never joins another '>', so template brackets close one by one.
- * Linear in time; two allocations for the whole text. */
+ * Only significant tokens are kept, in one array, so that the neighbours of a token are i - 1 and i + 1;
+ * white space is the gap between two of them. Directives (line markers and pragmas, all that the preprocessor
+ * leaves) are a second array. Punctuators follow C++17 with one exception: '>' never joins another '>', so
+ * template brackets close one by one. Linear in time; two allocations for the whole text. */
 #ifndef TB_FRONT_LEX_H
 #define TB_FRONT_LEX_H
 
@@ -29,20 +29,21 @@ typedef enum scope_kind { SCOPE_NAMESPACE, SCOPE_CLASS, SCOPE_ENUM, SCOPE_FUNCTI
 #define PUNCT3(a, b, c) (PUNCT2(a, b) | (uint32_t)(c) << 16)
 
 /* X(identifier, spelling): words that a rule asks for. */
-#define FRONT_KEYWORDS(X)                                                                                          \
-    X(ALIGNAS, "alignas") X(ATTRIBUTE, "__attribute__") X(AUTO, "auto") X(CLASS, "class") X(COHERENT, "coherent")    \
-    X(CONST, "const") X(CONSTANT, "constant") X(CONSTEXPR, "constexpr") X(DECLTYPE, "decltype")                     \
-    X(DEVICE, "device") X(ELSE, "else") X(ENUM, "enum") X(EXTERN, "extern") X(FRAGMENT, "fragment")                 \
-    X(INLINE, "inline") X(IS_DEFINED, "is_function_constant_defined") X(KERNEL, "kernel")                           \
-    X(MUTABLE, "mutable") X(NAMESPACE, "namespace") X(NOEXCEPT, "noexcept") X(OBJECT_DATA, "object_data")           \
-    X(OPERATOR, "operator") X(OVERRIDE, "override") X(RAY_DATA, "ray_data") X(REINTERPRET_CAST, "reinterpret_cast") \
-    X(RESTRICT, "restrict") X(RETURN, "return") X(STATIC, "static") X(STATIC_CAST, "static_cast")                   \
-    X(STRUCT, "struct") X(TEMPLATE, "template") X(THREAD, "thread") X(THREADGROUP, "threadgroup")                   \
-    X(THREADGROUP_IMAGEBLOCK, "threadgroup_imageblock") X(TYPEDEF, "typedef") X(TYPENAME, "typename")               \
-    X(UNION, "union") X(USING, "using") X(VERTEX, "vertex") X(VOLATILE, "volatile")                                 \
-    X(RESTRICT2, "__restrict") X(RESTRICT3, "__restrict__") X(DO, "do") X(TRY, "try") X(NULLPTR, "nullptr")         \
-    X(THROW, "throw") X(PUBLIC, "public") X(PRIVATE, "private") X(PROTECTED, "protected") X(TRUE, "true")           \
-    X(FALSE, "false") X(FRIEND, "friend") X(OBJECT, "object") X(MESH, "mesh")
+/* clang-format off */
+#define FRONT_KEYWORDS(X)                                                                                 \
+    X(ALIGNAS, "alignas") X(ATTRIBUTE, "__attribute__") X(CLASS, "class") X(COHERENT, "coherent")         \
+    X(CONST, "const") X(CONSTANT, "constant") X(CONSTEXPR, "constexpr") X(DECLTYPE, "decltype")           \
+    X(DEVICE, "device") X(DO, "do") X(ELSE, "else") X(ENUM, "enum") X(EXTERN, "extern")                   \
+    X(FRAGMENT, "fragment") X(INLINE, "inline") X(IS_DEFINED, "is_function_constant_defined")             \
+    X(KERNEL, "kernel") X(MUTABLE, "mutable") X(NAMESPACE, "namespace") X(NOEXCEPT, "noexcept")           \
+    X(NULLPTR, "nullptr") X(OPERATOR, "operator") X(OVERRIDE, "override") X(PRIVATE, "private")           \
+    X(PROTECTED, "protected") X(PUBLIC, "public") X(REINTERPRET_CAST, "reinterpret_cast")                 \
+    X(RESTRICT, "restrict") X(RESTRICT2, "__restrict") X(RESTRICT3, "__restrict__")                       \
+    X(RETURN, "return") X(STATIC, "static") X(STATIC_CAST, "static_cast") X(STRUCT, "struct")             \
+    X(TEMPLATE, "template") X(THREAD, "thread") X(THREADGROUP, "threadgroup") X(THROW, "throw")           \
+    X(TRY, "try") X(TYPEDEF, "typedef") X(TYPENAME, "typename") X(UNION, "union") X(USING, "using")       \
+    X(VERTEX, "vertex") X(VOLATILE, "volatile")
+/* clang-format on */
 
 enum {
     KEYWORD_FIRST = 1 << 24,
@@ -57,11 +58,11 @@ typedef struct token {
     uint32_t offset, length; /* in the text */
     uint32_t line;           /* physical line of the text, from 1 */
     uint32_t code;
-    uint32_t match; /* bracket: its partner, or NO_TOKEN; any other token: itself */
-    uint32_t brace; /* the '{' around this token, or NO_TOKEN */
-    uint32_t head;  /* first token of the declaration or statement that this token belongs to */
-    uint8_t kind;   /* token_kind */
-    uint8_t scope;  /* scope_kind of `brace`; of a '{' itself: what it opens */
+    uint32_t match;  /* bracket: its partner, or NO_TOKEN; any other token: itself */
+    uint32_t brace;  /* the '{' around this token, or NO_TOKEN */
+    uint32_t head;   /* first token of the declaration or statement that this token belongs to */
+    uint8_t kind;    /* token_kind */
+    uint8_t scope;   /* scope_kind of `brace`; of a '{' itself: what it opens */
     uint8_t bracket; /* the innermost open bracket around this token: ( [ { or 0 */
 } token;
 
@@ -87,7 +88,8 @@ typedef struct lex_problem {
     uint32_t offset, line;
 } lex_problem;
 
-/* `text` must be zero-terminated at text[size] and outlive the list. On a SOURCE error `problem` is filled. */
+/* `text` must be zero-terminated at text[size] and outlive the list. On a SOURCE error `problem` is filled.
+ */
 tombac_status front_lex(
     const char *text, size_t size, token_list *list, lex_problem *problem, tombac_error **error);
 void front_lex_free(token_list *list);

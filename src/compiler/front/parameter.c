@@ -1,4 +1,5 @@
-/* Parameters of a kernel: what each is bound to. See declare.h; Metal's rule for implicit indices: arguments without
+/* Parameters of a kernel: what each is bound to. See declare.h; Metal's rule for implicit indices: arguments
+ * without
  * [[buffer(n)]] take the lowest indices, in order, that no explicit attribute uses. */
 #include "compiler/front/declare.h"
 
@@ -7,9 +8,10 @@
 enum { MAX_BUFFERS = 31, NO_INDEX = UINT32_MAX };
 
 /* Types whose objects are no memory: refused by name. */
-static const char *const opaque_types[] = {"texture", "depth", "sampler", "acceleration_structure", "instance_acceleration",
-    "primitive_acceleration", "visible_function_table", "intersection_function_table", "imageblock", "tensor",
-    "command_buffer", "render_pipeline_state", "compute_pipeline_state", "mesh_grid_properties", "mesh"};
+static const char *const opaque_types[] = {"texture", "depth", "sampler", "acceleration_structure",
+    "instance_acceleration", "primitive_acceleration", "visible_function_table",
+    "intersection_function_table", "imageblock", "tensor", "command_buffer", "render_pipeline_state",
+    "compute_pipeline_state", "mesh_grid_properties", "mesh"};
 
 typedef struct reading {
     front_unit *unit;
@@ -49,7 +51,8 @@ static void read_attribute(reading *r, const attribute *a)
         r->out->position = strdup(a->known);
         r->no_memory |= !r->out->position;
     } else if (a->kind == ATTRIBUTE_UNSUPPORTED) {
-        problem(r, a->first, TOMBAC_ERROR_UNSUPPORTED, "kernel parameters with attribute '%.*s' are not supported");
+        problem(r, a->first, TOMBAC_ERROR_UNSUPPORTED,
+            "kernel parameters with attribute '%.*s' are not supported");
     } else if (a->kind == ATTRIBUTE_BINDING && !strcmp(a->known, "function_constant")) {
         tb_text text = {0};
         front_append_tokens(list, a->argument, a->argument_end, &text);
@@ -62,7 +65,8 @@ static void read_attribute(reading *r, const attribute *a)
     }
 }
 
-/* The declared name: the last word of the declarator outside array bounds; inside parentheses for (&name)[n]. */
+/* The declared name: the last word of the declarator outside array bounds; inside parentheses for (&name)[n].
+ */
 static uint32_t find_name(const reading *r)
 {
     const token *t = r->unit->list.tokens;
@@ -103,8 +107,10 @@ static void read_type(reading *r)
         } else if (code == KW_ATTRIBUTE || code == KW_ALIGNAS || code == KW_COHERENT) {
             if (t[i + 1].code == '(') i = t[i + 1].match;
         } else if (code == KW_DEVICE || code == KW_CONSTANT || code == KW_THREADGROUP || code == KW_THREAD) {
-            out->space = code == KW_DEVICE ? FRONT_DEVICE : code == KW_CONSTANT ? FRONT_CONSTANT
-                       : code == KW_THREADGROUP ? FRONT_THREADGROUP_SPACE : FRONT_THREAD;
+            out->space = code == KW_DEVICE        ? FRONT_DEVICE
+                         : code == KW_CONSTANT    ? FRONT_CONSTANT
+                         : code == KW_THREADGROUP ? FRONT_THREADGROUP_SPACE
+                                                  : FRONT_THREAD;
             out->is_const |= code == KW_CONSTANT;
         } else if (code == KW_CONST) {
             if (!r->pointer) out->is_const = true;
@@ -122,7 +128,8 @@ static void read_type(reading *r)
             i = close;
         } else if (i != r->name && code != '(' && code != ')' && code != KW_VOLATILE && code != KW_RESTRICT &&
                    code != KW_RESTRICT2 && code != KW_RESTRICT3 && code != KW_STRUCT && code != KW_TYPENAME) {
-            if (text.size && t[i].kind == TOKEN_IDENTIFIER && t[i - 1].kind == TOKEN_IDENTIFIER) tb_text_putc(&text, ' ');
+            if (text.size && t[i].kind == TOKEN_IDENTIFIER && t[i - 1].kind == TOKEN_IDENTIFIER)
+                tb_text_putc(&text, ' ');
             tb_text_append(&text, token_text(list, i), t[i].length);
         }
     }
@@ -170,23 +177,26 @@ static void read_one(reading *r)
     r->no_memory |= !out->name;
     read_type(r);
     check_opaque(r);
-    if (out->binding != FRONT_POSITION && out->space == FRONT_THREADGROUP_SPACE) out->binding = FRONT_THREADGROUP;
+    if (out->binding != FRONT_POSITION && out->space == FRONT_THREADGROUP_SPACE)
+        out->binding = FRONT_THREADGROUP;
     bool memory = r->pointer && (out->space == FRONT_DEVICE || out->space == FRONT_CONSTANT ||
                                     out->space == FRONT_THREADGROUP_SPACE);
     uint32_t where = r->name == NO_TOKEN ? r->first : r->name;
     if (out->binding != FRONT_POSITION && !memory)
         problem(r, where, TOMBAC_ERROR_SOURCE,
-            attributed || r->pointer
-                ? "kernel parameter '%.*s' must be a pointer or reference in device, constant or threadgroup memory"
-                : "kernel parameter '%.*s' has no attribute that says what it receives");
+            attributed || r->pointer ? "kernel parameter '%.*s' must be a pointer or reference in device, "
+                                       "constant or threadgroup memory"
+                                     : "kernel parameter '%.*s' has no attribute that says what it receives");
     if (out->binding == FRONT_POSITION && r->pointer)
-        problem(r, where, TOMBAC_ERROR_SOURCE, "kernel parameter '%.*s' receives a position and cannot be a pointer");
+        problem(r, where, TOMBAC_ERROR_SOURCE,
+            "kernel parameter '%.*s' receives a position and cannot be a pointer");
     unsigned line;
     front_line_of(r->unit, t[where].line, &line);
     out->line = line;
 }
 
-/* Numbers what has no index; explicit indices must differ, unless function constants choose between the arguments. */
+/* Numbers what has no index; explicit indices must differ, unless function constants choose between the
+ * arguments. */
 static void number(reading *r, front_kernel *kernel, front_binding binding)
 {
     uint64_t used = 0;

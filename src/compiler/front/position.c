@@ -1,8 +1,9 @@
 /* From the preprocessed text back to the user's file, line and column, and reports that show the place.
  *
- * File and line follow from the line markers. The column does not: macros are expanded and white space is collapsed. So the
- * tokens of the preprocessed line are aligned with the tokens of the user's raw line by a longest common subsequence; a
- * token that came out of a macro gets the position of the macro's name. Only lines that are reported pay for this. */
+ * File and line follow from the line markers. The column does not: macros are expanded and white space is
+ * collapsed. So the tokens of the preprocessed line are aligned with the tokens of the user's raw line by a
+ * longest common subsequence; a token that came out of a macro gets the position of the macro's name. Only
+ * lines that are reported pay for this. */
 #include "compiler/front/unit.h"
 
 #include <stdio.h>
@@ -15,8 +16,10 @@ const char *front_line_of(const front_unit *unit, uint32_t physical, unsigned *l
     uint32_t low = 0, high = unit->mark_count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (unit->marks[middle].line <= physical) low = middle + 1;
-        else high = middle;
+        if (unit->marks[middle].line <= physical)
+            low = middle + 1;
+        else
+            high = middle;
     }
     if (low == 0) {
         *line = physical;
@@ -55,8 +58,10 @@ static char *without_comments(const char *raw, size_t length)
     for (size_t i = 0; i < length; i++) {
         if (copy[i] == 0) copy[i] = ' ';
         if (quote) {
-            if (copy[i] == '\\') i++;
-            else if (copy[i] == quote) quote = 0;
+            if (copy[i] == '\\')
+                i++;
+            else if (copy[i] == quote)
+                quote = 0;
         } else if (copy[i] == '"' || copy[i] == '\'') {
             quote = copy[i];
         } else if (copy[i] == '/' && copy[i + 1] == '/') {
@@ -77,7 +82,8 @@ static bool same(const token_list *a, uint32_t i, const token_list *b, uint32_t 
 }
 
 /* table[i * (m + 1) + j]: length of the longest common subsequence of a[first + i ...] and b[j ...]. */
-static uint16_t *common_subsequence(const token_list *a, uint32_t first, uint32_t n, const token_list *b, uint32_t m)
+static uint16_t *common_subsequence(
+    const token_list *a, uint32_t first, uint32_t n, const token_list *b, uint32_t m)
 {
     uint16_t *table = calloc((size_t)(n + 1) * (m + 1), sizeof *table);
     if (!table) return NULL;
@@ -85,14 +91,17 @@ static uint16_t *common_subsequence(const token_list *a, uint32_t first, uint32_
         for (uint32_t j = m; j-- > 0;) {
             uint16_t *cell = &table[i * (m + 1) + j];
             uint16_t down = cell[m + 1], right = cell[1];
-            if (same(a, first + i, b, j)) *cell = (uint16_t)(cell[m + 2] + 1);
-            else *cell = down > right ? down : right;
+            if (same(a, first + i, b, j))
+                *cell = (uint16_t)(cell[m + 2] + 1);
+            else
+                *cell = down > right ? down : right;
         }
     return table;
 }
 
 /* Column of token `target` (one of the n from `first` on) in the raw line's tokens; 0 if unknown. */
-static unsigned align(const token_list *list, uint32_t first, uint32_t n, uint32_t target, const token_list *raw)
+static unsigned align(
+    const token_list *list, uint32_t first, uint32_t n, uint32_t target, const token_list *raw)
 {
     uint32_t m = raw->count;
     uint16_t *table = common_subsequence(list, first, n, raw, m);
@@ -126,19 +135,23 @@ static uint32_t token_at(const token_list *list, uint32_t offset)
     uint32_t low = 0, high = list->count;
     while (low < high) { /* first token that ends after offset */
         uint32_t middle = low + (high - low) / 2;
-        if (list->tokens[middle].offset + list->tokens[middle].length <= offset) low = middle + 1;
-        else high = middle;
+        if (list->tokens[middle].offset + list->tokens[middle].length <= offset)
+            low = middle + 1;
+        else
+            high = middle;
     }
     return low;
 }
 
-static unsigned column_of(const front_unit *unit, uint32_t offset, uint32_t line, const char *raw, size_t length)
+static unsigned column_of(
+    const front_unit *unit, uint32_t offset, uint32_t line, const char *raw, size_t length)
 {
     const token_list *list = &unit->list;
     uint32_t target = token_at(list, offset), first = target, last = target;
     if (target >= list->count || list->tokens[target].line != line) return 0;
     while (first > 0 && list->tokens[first - 1].line == line && target - first < MAX_ALIGNED / 2) first--;
-    while (last + 1 < list->count && list->tokens[last + 1].line == line && last - target < MAX_ALIGNED / 2) last++;
+    while (last + 1 < list->count && list->tokens[last + 1].line == line && last - target < MAX_ALIGNED / 2)
+        last++;
     char *copy = without_comments(raw, length);
     token_list tokens = {0};
     lex_problem problem;
@@ -160,7 +173,8 @@ front_position front_locate(const front_unit *unit, uint32_t offset, uint32_t li
     size_t length = 0;
     const char *raw = raw_line(unit, position.file, position.line, &length);
     if (raw && length <= MAX_SHOWN_LINE) position.column = column_of(unit, offset, line, raw, length);
-    if (raw && position.column == 0 && length <= MAX_SHOWN_LINE) { /* not a token: the same text in the raw line */
+    if (raw && position.column == 0 &&
+        length <= MAX_SHOWN_LINE) { /* not a token: the same text in the raw line */
         const char *text = unit->list.text + offset, *end = unit->list.text + unit->list.size;
         size_t same = 0;
         while (text + same < end && same < 8 && text[same] != '\n') same++;
@@ -180,21 +194,23 @@ front_position front_locate_token(const front_unit *unit, uint32_t i)
     return front_locate(unit, unit->list.tokens[i].offset, unit->list.tokens[i].line);
 }
 
-void front_report(const front_unit *unit, front_position at, const char *kind, const char *message, tb_text *out)
+void front_report(
+    const front_unit *unit, front_position at, const char *kind, const char *message, tb_text *out)
 {
     tb_text_printf(out, "%s:%u:%u: %s: %s\n", at.file, at.line, at.column, kind, message);
     size_t length = 0;
     const char *raw = raw_line(unit, at.file, at.line, &length);
     if (!raw || length > MAX_SHOWN_LINE) return;
     tb_text_printf(out, "%5u | ", at.line);
-    for (size_t i = 0; i < length; i++) tb_text_putc(out, (unsigned char)raw[i] < ' ' && raw[i] != '\t' ? ' ' : raw[i]);
+    for (size_t i = 0; i < length; i++)
+        tb_text_putc(out, (unsigned char)raw[i] < ' ' && raw[i] != '\t' ? ' ' : raw[i]);
     tb_text_puts(out, "\n      | ");
     for (size_t i = 0; i + 1 < at.column && i < length; i++) tb_text_putc(out, raw[i] == '\t' ? '\t' : ' ');
     tb_text_puts(out, "^\n");
 }
 
-tombac_status front_fail_at(
-    const front_unit *unit, uint32_t where, tombac_status status, tombac_error **error, const char *format, ...)
+tombac_status front_fail_at(const front_unit *unit, uint32_t where, tombac_status status,
+    tombac_error **error, const char *format, ...)
 {
     tb_text message = {0}, report = {0};
     va_list arguments;
@@ -203,7 +219,8 @@ tombac_status front_fail_at(
     va_end(arguments);
     front_position at = front_locate_token(unit, where);
     front_report(unit, at, "error", tb_text_string(&message), &report);
-    status = message.bad || report.bad ? tb_fail_memory(error) : tb_fail(error, status, "%s", tb_text_string(&report));
+    status = message.bad || report.bad ? tb_fail_memory(error)
+                                       : tb_fail(error, status, "%s", tb_text_string(&report));
     tb_error_set_location(error, at.file, at.line, at.column);
     tb_text_free(&message);
     tb_text_free(&report);

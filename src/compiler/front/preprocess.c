@@ -1,8 +1,9 @@
 /* Phase 1: clang -E over the user's source with Metal's macros only.
  *
- * Metal's own headers define nothing but macros here (__TOMBAC_MACROS_ONLY__), so the output is the user's code alone, with
- * line markers. From these come the table of line positions and the list of files read. Predefined macros of the host are
- * switched off (-undef); those that Metal has are given on the command line. */
+ * Metal's own headers define nothing but macros here (__TOMBAC_MACROS_ONLY__), so the output is the user's
+ * code alone, with line markers. From these come the table of line positions and the list of files read.
+ * Predefined macros of the host are switched off (-undef); those that Metal has are given on the command
+ * line. */
 #include "base/file.h"
 #include "base/process.h"
 #include "compiler/front/unit.h"
@@ -126,7 +127,8 @@ static tombac_status read_files(front_unit *unit, const char *source, size_t siz
         bool main = strcmp(file->path, unit->main_path) == 0;
         if (!main && is_own(unit, file->path)) continue;
         tb_text text = {0};
-        if (main && source) tb_text_append(&text, source, size);
+        if (main && source)
+            tb_text_append(&text, source, size);
         else if (tb_file_read(file->path, source_limit, &text, NULL) != TOMBAC_OK) {
             tb_text_free(&text);
             continue; /* a #line directive of the user may name anything */
@@ -146,8 +148,8 @@ static tombac_status read_files(front_unit *unit, const char *source, size_t siz
 static tombac_status scan(front_unit *unit, const char *source, size_t size, tombac_error **error)
 {
     lex_problem problem;
-    tombac_status status = front_lex(unit->preprocessed.data ? unit->preprocessed.data : "", unit->preprocessed.size,
-        &unit->list, &problem, error);
+    tombac_status status = front_lex(unit->preprocessed.data ? unit->preprocessed.data : "",
+        unit->preprocessed.size, &unit->list, &problem, error);
     uint32_t room = 0;
     for (uint32_t i = 0; i < unit->list.directive_count; i++)
         if (!read_marker(unit, &unit->list.directives[i], &room)) {
@@ -172,8 +174,11 @@ static tombac_status scan(front_unit *unit, const char *source, size_t size, tom
 static tombac_status run_clang(
     front_unit *unit, const char **arguments, const tb_text *input, tombac_error **error)
 {
-    tb_process process = {.arguments = arguments, .input = input->data, .input_size = input->size,
-        .time_limit = 120, .memory_limit = memory_limit};
+    tb_process process = {.arguments = arguments,
+        .input = input->data,
+        .input_size = input->size,
+        .time_limit = 120,
+        .memory_limit = memory_limit};
     tombac_status status = tb_process_run(&process, error);
     if (status == TOMBAC_ERROR_NOT_FOUND) {
         if (error) tombac_error_release(*error);
@@ -181,9 +186,11 @@ static tombac_status run_clang(
             "cannot run '%s'; clang 22 is needed, TOMBAC_CLANG can name it", unit->paths.clang);
     } else if (status == TOMBAC_ERROR_TIMEOUT) {
         if (error) tombac_error_release(*error);
-        status = tb_fail(error, TOMBAC_ERROR_COMPILER, "the preprocessor ran longer than 120 s and was stopped");
+        status =
+            tb_fail(error, TOMBAC_ERROR_COMPILER, "the preprocessor ran longer than 120 s and was stopped");
     } else if (status == TOMBAC_OK && process.exit_status > 1) {
-        status = tb_fail(error, TOMBAC_ERROR_COMPILER, "the preprocessor failed with status %d", process.exit_status);
+        status = tb_fail(
+            error, TOMBAC_ERROR_COMPILER, "the preprocessor failed with status %d", process.exit_status);
     } else if (status == TOMBAC_OK && process.exit_status) {
         /* A header of ours may say (#error) that what it would declare is not supported. */
         bool unsupported = strstr(tb_text_string(&process.errors), "is not supported by Tombac") != NULL;
@@ -204,8 +211,8 @@ tombac_status front_preprocess(front_unit *unit, const char *source, size_t size
     line.arguments = calloc(line.room, sizeof *line.arguments);
     tb_text input = {0}, folder = {0};
     if (!line.arguments) return tb_fail_memory(error);
-    static const char *const fixed[] = {"-cc1", "-E", "-triple", "nvptx64", "-x", "c++", "-undef", "-nostdsysteminc",
-        "-nobuiltininc", "-Wno-everything", "-fmessage-length=0"};
+    static const char *const fixed[] = {"-cc1", "-E", "-triple", "nvptx64", "-x", "c++", "-undef",
+        "-nostdsysteminc", "-nobuiltininc", "-Wno-everything", "-fmessage-length=0"};
     char version[40];
     push(&line, unit->paths.clang);
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) push(&line, fixed[i]);
@@ -222,7 +229,8 @@ tombac_status front_preprocess(front_unit *unit, const char *source, size_t size
         push(&line, "-iquote");
         push(&line, tb_text_string(&folder));
         tb_text_puts(&input, "# 1 \"");
-        for (const char *p = unit->main_path; *p; p++) tb_text_printf(&input, *p == '"' || *p == '\\' ? "\\%c" : "%c", *p);
+        for (const char *p = unit->main_path; *p; p++)
+            tb_text_printf(&input, *p == '"' || *p == '\\' ? "\\%c" : "%c", *p);
         tb_text_puts(&input, "\"\n");
         tb_text_append(&input, source, size);
         push(&line, "-");

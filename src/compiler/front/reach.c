@@ -1,7 +1,7 @@
 /* What a kernel can reach, by name: an over-estimate that needs no types.
  *
- * Nodes are the functions, classes and type names of program scope. A node reaches every node whose name occurs among its tokens.
- * Names are sorted, so a walk costs O(tokens x log names). */
+ * Nodes are the functions, classes and type names of program scope. A node reaches every node whose name
+ * occurs among its tokens. Names are sorted, so a walk costs O(tokens x log names). */
 #include "compiler/front/rewrite.h"
 
 #include <stdlib.h>
@@ -73,7 +73,8 @@ static bool collect(graph *g)
 {
     const token *t = g->list->tokens;
     for (uint32_t i = 0; i < g->list->count; i++) {
-        if (t[i].scope != SCOPE_NAMESPACE || (t[i].bracket != 0 && t[i].bracket != '{') || t[i].head != i) continue;
+        if (t[i].scope != SCOPE_NAMESPACE || (t[i].bracket != 0 && t[i].bracket != '{') || t[i].head != i)
+            continue;
         uint32_t end = i;
         while (end < g->list->count && t[end].code != ';' && t[end].code != '{' && t[end].code != '}')
             end = t[end].match != NO_TOKEN && t[end].match > end ? t[end].match + 1 : end + 1;
@@ -95,11 +96,14 @@ static void walk(graph *g, uint32_t first, uint32_t last)
         size_t low = 0, high = g->count;
         while (low < high) {
             size_t middle = low + (high - low) / 2;
-            if (compare_text(g->list, g->nodes[middle].name, i) < 0) low = middle + 1;
-            else high = middle;
+            if (compare_text(g->list, g->nodes[middle].name, i) < 0)
+                low = middle + 1;
+            else
+                high = middle;
         }
         /* Overloads stand side by side; if the first is seen, all are. */
-        for (; low < g->count && !g->nodes[low].seen && compare_text(g->list, g->nodes[low].name, i) == 0; low++) {
+        for (; low < g->count && !g->nodes[low].seen && compare_text(g->list, g->nodes[low].name, i) == 0;
+            low++) {
             g->nodes[low].seen = true;
             g->stack[g->depth++] = (uint32_t)low;
         }

@@ -1,5 +1,5 @@
-/* All rules in order, and the ones that look at one token: R1 (address spaces), R6, R9, R12 (coherent), R13 (casts), and
- * is_function_constant_defined. */
+/* All rules in order, and the ones that look at one token: R1 (address spaces), R6, R9, R12 (coherent), R13
+ * (casts), and is_function_constant_defined. */
 #include "compiler/front/rewrite.h"
 
 #include <stdlib.h>
@@ -20,7 +20,8 @@ static void rewrite_is_defined(rewriter *r, uint32_t i)
     tb_text_free(&text);
 }
 
-/* static_cast<device T *>(x) -> ((device T *)(x)): clang's static_cast and reinterpret_cast do not enter a named address space. */
+/* static_cast<device T *>(x) -> ((device T *)(x)): clang's static_cast and reinterpret_cast do not enter a
+ * named address space. */
 static void rewrite_cast(rewriter *r, uint32_t i)
 {
     const token *t = r->list->tokens;
@@ -83,8 +84,10 @@ static void rewrite_words(rewriter *r)
         if (front_is_attribute(list, i)) {
             i = list->tokens[i].match;
         } else if (front_is_free(r, i)) {
-            if (list->tokens[i].kind == TOKEN_NUMBER) rewrite_number(r, i);
-            else if (list->tokens[i].kind == TOKEN_IDENTIFIER) rewrite_word(r, i);
+            if (list->tokens[i].kind == TOKEN_NUMBER)
+                rewrite_number(r, i);
+            else if (list->tokens[i].kind == TOKEN_IDENTIFIER)
+                rewrite_word(r, i);
         }
     }
 }
@@ -95,7 +98,8 @@ tombac_status front_rewrite_start(
     *r = (rewriter){.unit = unit, .list = &unit->list, .selected = selected, .error = error};
     r->swizzle_fields = calloc(SWIZZLE_NAMES, sizeof *r->swizzle_fields);
     r->wrapped = calloc((size_t)unit->list.count + 1, sizeof *r->wrapped);
-    if (!front_edit_start(&r->edits, r->list) || !r->swizzle_fields || !r->wrapped) return tb_fail_memory(error);
+    if (!front_edit_start(&r->edits, r->list) || !r->swizzle_fields || !r->wrapped)
+        return tb_fail_memory(error);
     front_select(r);
     front_find_swizzle_fields(r);
     front_rewrite_attributes(r);

@@ -1,8 +1,8 @@
 /* From Metal tokens to C++ tokens: the rules R1 to R13, one file per group.
  *
- * A rule looks at tokens and notes edits; nothing is reparsed, no types are known. Rules skip tokens that were blanked
- * (parts that the selected kernel does not need) or already have a text. Ternaries come last, because they repeat the edited
- * text of their operands. */
+ * A rule looks at tokens and notes edits; nothing is reparsed, no types are known. Rules skip tokens that
+ * were blanked (parts that the selected kernel does not need) or already have a text. Ternaries come last,
+ * because they repeat the edited text of their operands. */
 #ifndef TB_FRONT_REWRITE_H
 #define TB_FRONT_REWRITE_H
 

@@ -1,10 +1,10 @@
 /* Kernels, attributes and function constants.
  *
- * R2   kernel, [[kernel]]      -> [[clang::sycl_external, clang::annotate("tombac.kernel:NAME")]] first in the declaration;
- *                                 `static` and `inline` go, anonymous namespaces become inline ones: kernels are external
- * R3   Metal's attributes      -> nothing; what they say is in front_kernel
- * R3b  host_name               -> __attribute__((annotate("tombac.host_name:NAME"))) on the explicit instantiation
- * R4   function constants      -> external variables that clang cannot fold, and one bool each that says "is defined" */
+ * R2   kernel, [[kernel]]      -> [[clang::sycl_external, clang::annotate("tombac.kernel:NAME")]] first in
+ * the declaration; `static` and `inline` go, anonymous namespaces become inline ones: kernels are external R3
+ * Metal's attributes      -> nothing; what they say is in front_kernel R3b  host_name               ->
+ * __attribute__((annotate("tombac.host_name:NAME"))) on the explicit instantiation R4   function constants ->
+ * external variables that clang cannot fold, and one bool each that says "is defined" */
 #include "compiler/front/rewrite.h"
 
 static bool keep(const rewriter *r, const kernel_site *site)
@@ -29,13 +29,16 @@ static void rewrite_definition(rewriter *r, const kernel_site *site)
     tb_text text = {0};
     const char *name = site->kernel != NO_TOKEN ? r->unit->kernels[site->kernel].name : NULL;
     tb_text_puts(&text, "[[clang::sycl_external, clang::annotate(\"tombac.kernel:");
-    if (name) tb_text_puts(&text, name);
-    else tb_text_append(&text, token_text(r->list, site->name), t[site->name].length);
+    if (name)
+        tb_text_puts(&text, name);
+    else
+        tb_text_append(&text, token_text(r->list, site->name), t[site->name].length);
     tb_text_puts(&text, "\")]] ");
     uint32_t start = site->start;
     if (t[start].code == KW_EXTERN && t[start + 1].kind == TOKEN_STRING) start += 2;
     for (uint32_t i = start; i < site->name; i++) {
-        if (front_is_attribute(r->list, i) || t[i].code == '(') i = t[i].match;
+        if (front_is_attribute(r->list, i) || t[i].code == '(')
+            i = t[i].match;
         else if (t[i].code == KW_KERNEL || t[i].code == KW_STATIC || t[i].code == KW_INLINE)
             front_edit_delete(&r->edits, i);
     }
@@ -51,7 +54,8 @@ static void rewrite_instantiation(rewriter *r, const kernel_site *site)
         if (t[i].code == KW_KERNEL) front_edit_delete(&r->edits, i);
     if (site->kernel == NO_TOKEN) return;
     tb_text text = {0};
-    tb_text_printf(&text, " __attribute__((annotate(\"tombac.host_name:%s\")))", r->unit->kernels[site->kernel].name);
+    tb_text_printf(
+        &text, " __attribute__((annotate(\"tombac.host_name:%s\")))", r->unit->kernels[site->kernel].name);
     front_edit_after(&r->edits, site->start - 1, tb_text_string(&text));
     r->edits.pool.bad |= text.bad;
     tb_text_free(&text);
@@ -68,9 +72,12 @@ static tombac_status rewrite_constant(rewriter *r, uint32_t open, const attribut
             "the index of a function constant must be an integer constant between 0 and 65535");
     for (uint32_t i = t[open].head; i < open - 1; i++) {
         uint32_t code = t[i].code;
-        if (front_is_attribute(r->list, i)) i = t[i].match;
-        else if (code == KW_CONSTANT) front_edit_replace(&r->edits, i, "__attribute__((opencl_global_host))");
-        else if (code == KW_CONST || code == KW_CONSTEXPR || code == KW_STATIC) front_edit_delete(&r->edits, i);
+        if (front_is_attribute(r->list, i))
+            i = t[i].match;
+        else if (code == KW_CONSTANT)
+            front_edit_replace(&r->edits, i, "__attribute__((opencl_global_host))");
+        else if (code == KW_CONST || code == KW_CONSTEXPR || code == KW_STATIC)
+            front_edit_delete(&r->edits, i);
     }
     uint32_t length = t[open - 1].length;
     const char *name = token_text(r->list, open - 1);
@@ -93,7 +100,8 @@ static tombac_status rewrite_constants(rewriter *r)
     const token_list *list = r->list;
     tombac_status status = TOMBAC_OK;
     for (uint32_t i = 0; status == TOMBAC_OK && i < list->count; i++) {
-        if (!front_is_attribute(list, i) || list->tokens[i].bracket == '(' || r->edits.edits[i].blank) continue;
+        if (!front_is_attribute(list, i) || list->tokens[i].bracket == '(' || r->edits.edits[i].blank)
+            continue;
         attribute_cursor cursor = front_attributes(list, i);
         for (attribute a; status == TOMBAC_OK && front_next_attribute(&cursor, &a);)
             if (a.known && !strcmp(a.known, "function_constant")) status = rewrite_constant(r, i, &a);
@@ -101,8 +109,9 @@ static tombac_status rewrite_constants(rewriter *r)
     return status;
 }
 
-/* A constant that only decides about parameters (`constant bool no_mask = !has_mask;`) would not be emitted: nothing in the
- * code refers to it once the parameters have lost their attributes. A function behind it does. */
+/* A constant that only decides about parameters (`constant bool no_mask = !has_mask;`) would not be emitted:
+ * nothing in the code refers to it once the parameters have lost their attributes. A function behind it does.
+ */
 static void keep_condition(rewriter *r, const char *name)
 {
     const token_list *list = r->list;
@@ -116,7 +125,8 @@ static void keep_condition(rewriter *r, const char *name)
         if (end >= list->count) return;
         tb_text text = {0};
         tb_text_printf(&text,
-            " extern \"C\" { [[clang::sycl_external]] bool __tombac_condition_%s() { return %s; } }", name, name);
+            " extern \"C\" { [[clang::sycl_external]] bool __tombac_condition_%s() { return %s; } }", name,
+            name);
         front_edit_after(&r->edits, end, tb_text_string(&text));
         r->edits.pool.bad |= text.bad;
         tb_text_free(&text);
@@ -138,7 +148,8 @@ static void keep_conditions(rewriter *r)
     }
 }
 
-/* namespace { ... } hides kernels and what they are instantiated with from the linker; an inline namespace does not. */
+/* namespace { ... } hides kernels and what they are instantiated with from the linker; an inline namespace
+ * does not. */
 static void rewrite_namespaces(rewriter *r)
 {
     const token *t = r->list->tokens;
@@ -154,8 +165,10 @@ tombac_status front_rewrite_kernels(rewriter *r)
     for (size_t i = 0; i < r->unit->site_count; i++) {
         const kernel_site *site = &r->unit->sites[i];
         if (r->edits.edits[site->head].blank) continue;
-        if (site->kind == SITE_INSTANTIATION) rewrite_instantiation(r, site);
-        else rewrite_definition(r, site);
+        if (site->kind == SITE_INSTANTIATION)
+            rewrite_instantiation(r, site);
+        else
+            rewrite_definition(r, site);
     }
     rewrite_namespaces(r);
     keep_conditions(r);
@@ -176,7 +189,8 @@ void front_rewrite_attributes(rewriter *r)
             for (uint32_t k = i; k <= close; k++) front_edit_delete(&r->edits, k);
         } else { /* an empty place in the list is allowed */
             for (attribute a; front_next_attribute(&cursor, &a);)
-                for (uint32_t k = a.first; a.kind != ATTRIBUTE_OTHER && k < a.last; k++) front_edit_delete(&r->edits, k);
+                for (uint32_t k = a.first; a.kind != ATTRIBUTE_OTHER && k < a.last; k++)
+                    front_edit_delete(&r->edits, k);
         }
         i = close;
     }

@@ -12,7 +12,8 @@ bool front_rewrite_number(const char *text, size_t length, tb_text *out)
     for (size_t i = hexadecimal ? 2 : 0; i < length; i++) {
         char c = (char)tolower((unsigned char)text[i]);
         bool is_exponent = hexadecimal ? c == 'p' : c == 'e';
-        bool digit = isdigit((unsigned char)c) || c == '.' || c == '\'' || (hexadecimal && !exponent && isxdigit((unsigned char)c));
+        bool digit = isdigit((unsigned char)c) || c == '.' || c == '\'' ||
+                     (hexadecimal && !exponent && isxdigit((unsigned char)c));
         if (is_exponent && !exponent) {
             exponent = true;
             if (i + 1 < length && (text[i + 1] == '+' || text[i + 1] == '-')) i++;

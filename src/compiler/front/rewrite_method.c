@@ -1,21 +1,22 @@
 /* R7: address spaces on member functions, as in `T get() const device { ... }`.
  *
- * The default address space takes objects of all others, so the qualifier goes, and of several members that differ in nothing
- * else the first stays. That is right only if their bodies are the same but for address spaces, which is checked. */
+ * The default address space takes objects of all others, so the qualifier goes, and of several members that
+ * differ in nothing else the first stays. That is right only if their bodies are the same but for address
+ * spaces, which is checked. */
 #include "compiler/front/rewrite.h"
 
 #include <stdlib.h>
 
 typedef struct method {
-    uint32_t class_brace;   /* '{' of the class */
-    uint32_t start;         /* first token: `template`, the return type, ... */
-    uint32_t name;          /* the name, or `operator` */
-    uint32_t open, close;   /* the parameters' parentheses */
-    uint32_t body;          /* '{' or the ':' of constructor initialisers, or NO_TOKEN */
+    uint32_t class_brace; /* '{' of the class */
+    uint32_t start;       /* first token: `template`, the return type, ... */
+    uint32_t name;        /* the name, or `operator` */
+    uint32_t open, close; /* the parameters' parentheses */
+    uint32_t body;        /* '{' or the ':' of constructor initialisers, or NO_TOKEN */
     uint32_t last;
     uint64_t hash;
     bool is_const, is_volatile;
-    bool qualified;         /* has an address space */
+    bool qualified; /* has an address space */
 } method;
 
 typedef struct method_list {
@@ -23,14 +24,18 @@ typedef struct method_list {
     size_t count, room;
 } method_list;
 
-static bool is_space(const token *t) { return code_is_space(t->code); }
+static bool is_space(const token *t)
+{
+    return code_is_space(t->code);
+}
 
 /* From a constructor's ':' to the '{' of its body. */
 static uint32_t skip_initialisers(const token_list *list, uint32_t i)
 {
     const token *t = list->tokens;
     for (i++; i < list->count; i++) {
-        while (i < list->count && t[i].code != '(' && t[i].code != '{' && t[i].code != ';' && t[i].code != '}') {
+        while (
+            i < list->count && t[i].code != '(' && t[i].code != '{' && t[i].code != ';' && t[i].code != '}') {
             if (t[i].code == '<') {
                 uint32_t close = front_angle_match(list, i);
                 if (close != NO_TOKEN) i = close;
@@ -54,7 +59,8 @@ static bool find_parameters(const token_list *list, method *m)
         if (code == ';' || code == '{' || code == '}' || code == '=') return false;
         if (front_is_attribute(list, i)) {
             i = t[i].match;
-        } else if ((code == KW_ATTRIBUTE || code == KW_ALIGNAS || code == KW_DECLTYPE) && t[i + 1].code == '(') {
+        } else if ((code == KW_ATTRIBUTE || code == KW_ALIGNAS || code == KW_DECLTYPE) &&
+                   t[i + 1].code == '(') {
             i = t[i + 1].match;
         } else if (code == '<') {
             uint32_t close = front_angle_match(list, i);
@@ -68,7 +74,8 @@ static bool find_parameters(const token_list *list, method *m)
         } else if (code == '(') {
             m->name = i - 1;
             m->open = i;
-            return i > m->start && (t[i - 1].kind == TOKEN_IDENTIFIER || t[i - 1].code == '>'); /* S<T>() too */
+            return i > m->start &&
+                   (t[i - 1].kind == TOKEN_IDENTIFIER || t[i - 1].code == '>'); /* S<T>() too */
         }
     }
     return false;
@@ -84,16 +91,22 @@ static uint32_t read_method(rewriter *r, method *m)
     m->body = NO_TOKEN;
     uint32_t i = m->close + 1;
     for (; i < list->count; i++) {
-        if (t[i].code == KW_CONST) m->is_const = true;
-        else if (t[i].code == KW_VOLATILE) m->is_volatile = true;
+        if (t[i].code == KW_CONST)
+            m->is_const = true;
+        else if (t[i].code == KW_VOLATILE)
+            m->is_volatile = true;
         else if (is_space(&t[i])) {
             m->qualified = true;
             front_edit_delete(&r->edits, i);
-        } else if (front_is_attribute(list, i)) i = t[i].match;
-        else if (t[i].code == KW_NOEXCEPT && t[i + 1].code == '(') i = t[i + 1].match;
-        else if (t[i].code != KW_NOEXCEPT && t[i].code != KW_OVERRIDE) break;
+        } else if (front_is_attribute(list, i))
+            i = t[i].match;
+        else if (t[i].code == KW_NOEXCEPT && t[i + 1].code == '(')
+            i = t[i + 1].match;
+        else if (t[i].code != KW_NOEXCEPT && t[i].code != KW_OVERRIDE)
+            break;
     }
-    while (i < list->count && t[i].code != ':' && t[i].code != '{' && t[i].code != ';' && t[i].code != '}') i++;
+    while (i < list->count && t[i].code != ':' && t[i].code != '{' && t[i].code != ';' && t[i].code != '}')
+        i++;
     if (i >= list->count || t[i].code == '}') return 0;
     if (t[i].code != ';') m->body = i;
     if (t[i].code == ':') i = skip_initialisers(list, i);
@@ -107,13 +120,15 @@ static void hash_tokens(const token_list *list, uint32_t first, uint32_t end, bo
     for (uint32_t i = first; i < end; i++) {
         if (!spaces && is_space(&list->tokens[i])) continue;
         const char *p = token_text(list, i);
-        for (uint32_t k = 0; k < list->tokens[i].length; k++) *hash = (*hash ^ (unsigned char)p[k]) * 0x100000001b3u;
+        for (uint32_t k = 0; k < list->tokens[i].length; k++)
+            *hash = (*hash ^ (unsigned char)p[k]) * 0x100000001b3u;
         *hash = (*hash ^ 0xff) * 0x100000001b3u;
     }
 }
 
 /* Are the tokens the same, address spaces (if `spaces`: only outside the comparison) left out? */
-static bool same_tokens(const token_list *list, uint32_t a, uint32_t a_end, uint32_t b, uint32_t b_end, bool spaces)
+static bool same_tokens(
+    const token_list *list, uint32_t a, uint32_t a_end, uint32_t b, uint32_t b_end, bool spaces)
 {
     const token *t = list->tokens;
     for (;; a++, b++) {
@@ -152,7 +167,8 @@ static bool collect(rewriter *r, method_list *methods)
     for (uint32_t i = 0; i < list->count; i++) {
         if (t[i].scope != SCOPE_CLASS || t[i].bracket != '{' || t[i].code == '{' || t[i].head != i) continue;
         method m = {.class_brace = t[i].brace, .start = i, .hash = 0xcbf29ce484222325u};
-        while ((t[m.start].code == KW_PUBLIC || t[m.start].code == KW_PRIVATE || t[m.start].code == KW_PROTECTED) &&
+        while ((t[m.start].code == KW_PUBLIC || t[m.start].code == KW_PRIVATE ||
+                   t[m.start].code == KW_PROTECTED) &&
                t[m.start + 1].code == ':')
             m.start += 2;
         if (!read_method(r, &m)) continue;
@@ -178,7 +194,8 @@ static tombac_status drop(rewriter *r, const method *first, const method *other)
     bool bodies = first->body != NO_TOKEN && other->body != NO_TOKEN;
     if (bodies && !same_tokens(list, first->body, first->last, other->body, other->last, false))
         return front_fail_at(r->unit, other->name, TOMBAC_ERROR_UNSUPPORTED, r->error,
-            "member function '%.*s' does different things in different address spaces, which is not supported",
+            "member function '%.*s' does different things in different address spaces, which is not "
+            "supported",
             (int)list->tokens[other->name].length, token_text(list, other->name));
     front_edit_blank(&r->edits, other->start, other->last);
     return TOMBAC_OK;
@@ -190,9 +207,10 @@ static void strip_outside(rewriter *r)
     const token *t = r->list->tokens;
     for (uint32_t i = 1; i < r->list->count; i++) {
         if (!is_space(&t[i]) || !front_is_free(r, i)) continue;
-        uint32_t before = t[i - 1].code == KW_CONST && i > 1 ? t[i - 2].code : t[i - 1].code, after = t[i + 1].code;
-        bool ends = after == '{' || after == ';' || after == ':' || after == '=' || after == PUNCT2('-', '>') ||
-                    after == KW_CONST || after == KW_NOEXCEPT;
+        uint32_t before = t[i - 1].code == KW_CONST && i > 1 ? t[i - 2].code : t[i - 1].code,
+                 after = t[i + 1].code;
+        bool ends = after == '{' || after == ';' || after == ':' || after == '=' ||
+                    after == PUNCT2('-', '>') || after == KW_CONST || after == KW_NOEXCEPT;
         if (before == ')' && ends) front_edit_delete(&r->edits, i);
     }
 }
@@ -206,7 +224,8 @@ tombac_status front_rewrite_methods(rewriter *r)
     for (size_t i = 0; status == TOMBAC_OK && i + 1 < methods.count; i++) {
         const method *first = &methods.methods[i];
         if (r->edits.edits[first->start].blank) continue;
-        for (size_t k = i + 1; status == TOMBAC_OK && k < methods.count && methods.methods[k].hash == first->hash; k++) {
+        for (size_t k = i + 1;
+            status == TOMBAC_OK && k < methods.count && methods.methods[k].hash == first->hash; k++) {
             const method *other = &methods.methods[k];
             if (!same_signature(r->list, first, other)) break;
             if (first->qualified || other->qualified) status = drop(r, first, other);

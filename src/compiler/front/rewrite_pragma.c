@@ -5,9 +5,10 @@
  *   METAL internals ...                         nothing
  *   unroll(expression with names)               unroll: macros in it are not expanded any more
  *
- * A pragma can take back reassociation, reciprocals and contraction, but not the freedom to ignore signed zeros or to approximate
- * functions (float_control would, and is not there on this target). So if the kernel can reach a safe region, all is compiled
- * with safe options, and the mode of the compilation is given back by a pragma at its beginning, as far as pragmas can. */
+ * A pragma can take back reassociation, reciprocals and contraction, but not the freedom to ignore signed
+ * zeros or to approximate functions (float_control would, and is not there on this target). So if the kernel
+ * can reach a safe region, all is compiled with safe options, and the mode of the compilation is given back
+ * by a pragma at its beginning, as far as pragmas can. */
 #include "compiler/front/rewrite.h"
 
 #include <ctype.h>
@@ -43,7 +44,8 @@ static void metal_fp(rewriter *r, uint32_t i, const char *p, const char *end)
         bool contract = !strcmp(argument, "fast") || !strcmp(argument, "on") || !strcmp(argument, "off");
         if (!strcmp(name, "math_mode") && mode) {
             strcpy(text, mode);
-            if (!strcmp(argument, "safe") && !r->safe_base) /* each look costs a walk: a source with many is safe anyway */
+            if (!strcmp(argument, "safe") &&
+                !r->safe_base) /* each look costs a walk: a source with many is safe anyway */
                 r->safe_base = ++r->safe_regions > MAX_SAFE_REGIONS || front_reaches_directive(r, i);
         } else if (!strcmp(name, "contract") && contract) {
             strcat(strcat(strcpy(text, "#pragma clang fp contract("), argument), ")");
@@ -65,12 +67,15 @@ void front_rewrite_pragmas(rewriter *r)
             for (; p < end; p++) names |= isalpha((unsigned char)*p) || *p == '_';
             if (names) front_edit_directive(&r->edits, i, "#pragma unroll");
         } else if (!strcmp(word, "METAL")) {
-            if (next_word(&p, end, word, sizeof word) && !strcmp(word, "fp")) metal_fp(r, i, p, end);
-            else front_edit_directive(&r->edits, i, " ");
+            if (next_word(&p, end, word, sizeof word) && !strcmp(word, "fp"))
+                metal_fp(r, i, p, end);
+            else
+                front_edit_directive(&r->edits, i, " ");
         }
     }
     /* The first line is the marker of the source's first line, which later markers repeat. */
     if (r->safe_base && r->unit->options.math != TOMBAC_MATH_SAFE && r->list->directive_count &&
         r->list->directives[0].line == 1)
-        front_edit_directive(&r->edits, 0, mode_pragma(r->unit->options.math == TOMBAC_MATH_FAST ? "fast" : "relaxed"));
+        front_edit_directive(
+            &r->edits, 0, mode_pragma(r->unit->options.math == TOMBAC_MATH_FAST ? "fast" : "relaxed"));
 }

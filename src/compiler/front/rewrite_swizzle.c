@@ -1,6 +1,6 @@
-/* R9: v.xyz -> v.template swz<0,1,2>(), and swzl, which can be assigned, where an assignment follows. Single components are
- * members. A class of the source may have members called xy or rg: that spelling then stays as it is, and clang's complaint about a
- * vector leads to a second attempt for that place alone (compile.c). */
+/* R9: v.xyz -> v.template swz<0,1,2>(), and swzl, which can be assigned, where an assignment follows. Single
+ * components are members. A class of the source may have members called xy or rg: that spelling then stays as
+ * it is, and clang's complaint about a vector leads to a second attempt for that place alone (compile.c). */
 #include "compiler/front/rewrite.h"
 
 /* A number below SWIZZLE_NAMES for a swizzle's spelling, -1 for any other word. Components go to index[]. */
@@ -31,7 +31,8 @@ void front_find_swizzle_fields(rewriter *r)
     for (uint32_t i = 1; i < r->list->count; i++) {
         if (t[i].kind != TOKEN_IDENTIFIER || t[i].scope != SCOPE_CLASS || t[i].bracket != '{') continue;
         uint32_t after = t[i + 1].code, before = t[i - 1].code;
-        bool declared = after == ';' || after == ',' || after == '[' || after == '=' || after == ':' || after == '{';
+        bool declared =
+            after == ';' || after == ',' || after == '[' || after == '=' || after == ':' || after == '{';
         if (!declared || before == '.' || before == PUNCT2('-', '>')) continue;
         int id = swizzle(r, i, index, &length);
         if (id >= 0) r->swizzle_fields[id] = true;

@@ -1,8 +1,8 @@
 /* R10: c ? a : b where a and b are objects in different address spaces, or a class and an integer literal.
  *
- * C++ does not unify these. Metal does. So operands that look like such objects are converted to values of their common type:
- *   c ? metal::__tc<decltype(b)>(a) : metal::__tc<decltype(a)>(b)
- * What looks like one: an operand that ends in ']' or begins with '*', or exactly one literal. Where clang still complains, the same
+ * C++ does not unify these. Metal does. So operands that look like such objects are converted to values of
+ * their common type: c ? metal::__tc<decltype(b)>(a) : metal::__tc<decltype(a)>(b) What looks like one: an
+ * operand that ends in ']' or begins with '*', or exactly one literal. Where clang still complains, the same
  * is done at the '?' that it reports (compile.c). */
 #include "compiler/front/rewrite.h"
 
@@ -22,7 +22,10 @@ static uint32_t step(const token_list *list, uint32_t *i)
     return last;
 }
 
-static bool closes(uint32_t code) { return code == ';' || code == ')' || code == ']' || code == '}'; }
+static bool closes(uint32_t code)
+{
+    return code == ';' || code == ')' || code == ']' || code == '}';
+}
 
 /* Is the '<' at i a template bracket, judging by what follows its '>'? */
 static uint32_t template_bracket(const token_list *list, uint32_t i)
@@ -98,7 +101,8 @@ static bool wrap(rewriter *r, const ternary *x)
 bool front_wrap_ternary(rewriter *r, uint32_t i)
 {
     ternary x;
-    if (r->wrapped[i] || r->edits.edits[i].blank || !find_operands(r->list, i, &x) || !wrap(r, &x)) return false;
+    if (r->wrapped[i] || r->edits.edits[i].blank || !find_operands(r->list, i, &x) || !wrap(r, &x))
+        return false;
     return r->wrapped[i] = true;
 }
 
@@ -120,7 +124,9 @@ void front_rewrite_ternaries(rewriter *r)
         ternary x;
         if (t[i].code != '?' || r->edits.edits[i].blank || !find_operands(list, i, &x)) continue;
         uint32_t code2 = t[x.first2].code, code3 = t[x.first3].code;
-        if (code2 == KW_NULLPTR || code3 == KW_NULLPTR || code2 == KW_THROW || t[x.first2].kind == TOKEN_STRING) continue;
+        if (code2 == KW_NULLPTR || code3 == KW_NULLPTR || code2 == KW_THROW ||
+            t[x.first2].kind == TOKEN_STRING)
+            continue;
         bool number2 = is_number(list, x.first2, x.last2), number3 = is_number(list, x.first3, x.last3);
         if (number2 && number3) continue;
         bool objects = is_object(list, x.first2, x.last2) || is_object(list, x.first3, x.last3);

@@ -1,8 +1,9 @@
 /* Declarations of variables and parameters.
  *
- * R5  threadgroup and constant variables in functions -> static: one global of that address space per function. Threadgroup memory
- *     starts undefined; real kernels write `= {0}` nevertheless, any other initialiser is refused
- * R8  array parameters with an address space: constant T x[3] -> constant T *x; constant T x[3][4] -> constant T (*x)[4] */
+ * R5  threadgroup and constant variables in functions -> static: one global of that address space per
+ * function. Threadgroup memory starts undefined; real kernels write `= {0}` nevertheless, any other
+ * initialiser is refused R8  array parameters with an address space: constant T x[3] -> constant T *x;
+ * constant T x[3][4] -> constant T (*x)[4] */
 #include "compiler/front/rewrite.h"
 
 enum { MAX_DECLARATION = 512 };
@@ -15,15 +16,20 @@ static bool starts_statement(const rewriter *r, uint32_t i, bool *is_static)
     if (i - t[i].head > 64) return false;
     for (uint32_t j = t[i].head; j < i; j++) {
         uint32_t code = t[j].code;
-        if (code == KW_STATIC) *is_static = true;
-        else if (front_is_attribute(r->list, j)) j = t[j].match;
-        else if ((code == KW_ALIGNAS || code == KW_ATTRIBUTE) && t[j + 1].code == '(') j = t[j + 1].match;
-        else if (code != KW_CONST && code != KW_CONSTEXPR && code != KW_VOLATILE) return false;
+        if (code == KW_STATIC)
+            *is_static = true;
+        else if (front_is_attribute(r->list, j))
+            j = t[j].match;
+        else if ((code == KW_ALIGNAS || code == KW_ATTRIBUTE) && t[j + 1].code == '(')
+            j = t[j + 1].match;
+        else if (code != KW_CONST && code != KW_CONSTEXPR && code != KW_VOLATILE)
+            return false;
     }
     return true;
 }
 
-/* Does the declaration from i on declare an object, not a pointer or reference to one? *initialiser: its '=' or '{', if any. */
+/* Does the declaration from i on declare an object, not a pointer or reference to one? *initialiser: its '='
+ * or '{', if any. */
 static bool declares_object(const rewriter *r, uint32_t i, uint32_t *initialiser)
 {
     *initialiser = NO_TOKEN;
@@ -112,8 +118,10 @@ tombac_status front_rewrite_variables(rewriter *r)
         uint32_t code = t[i].code;
         if (code != KW_DEVICE && code != KW_CONSTANT && code != KW_THREADGROUP) continue;
         if (r->edits.edits[i].blank) continue;
-        if (t[i].bracket == '(') array_parameter(r, i);
-        else if (code != KW_DEVICE && t[i].scope == SCOPE_FUNCTION && t[i].bracket == '{') status = local_variable(r, i);
+        if (t[i].bracket == '(')
+            array_parameter(r, i);
+        else if (code != KW_DEVICE && t[i].scope == SCOPE_FUNCTION && t[i].bracket == '{')
+            status = local_variable(r, i);
     }
     return status;
 }

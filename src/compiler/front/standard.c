@@ -6,8 +6,18 @@
 #include <unistd.h>
 
 static const front_standard standards[] = {
-    {"metal1.0", 100}, {"metal1.1", 110}, {"metal1.2", 120}, {"metal2.0", 200}, {"metal2.1", 210}, {"metal2.2", 220},
-    {"metal2.3", 230}, {"metal2.4", 240}, {"metal3.0", 300}, {"metal3.1", 310}, {"metal3.2", 320}, {"metal4.0", 400},
+    {"metal1.0", 100},
+    {"metal1.1", 110},
+    {"metal1.2", 120},
+    {"metal2.0", 200},
+    {"metal2.1", 210},
+    {"metal2.2", 220},
+    {"metal2.3", 230},
+    {"metal2.4", 240},
+    {"metal3.0", 300},
+    {"metal3.1", 310},
+    {"metal3.2", 320},
+    {"metal4.0", 400},
     {"metal4.1", 410},
 };
 
@@ -28,7 +38,8 @@ tombac_status front_standard_find(const char *spelling, front_standard *standard
             tb_text_free(&known);
             return TOMBAC_OK;
         }
-        if (standards[i].version >= 200) tb_text_printf(&known, "%s%s", known.size ? ", " : "", standards[i].name);
+        if (standards[i].version >= 200)
+            tb_text_printf(&known, "%s%s", known.size ? ", " : "", standards[i].name);
     }
     tombac_status status = tb_fail(error, TOMBAC_ERROR_ARGUMENT,
         "unknown language standard '%s'; known are %s, each also with macos- or ios- in front", spelling,
@@ -44,10 +55,13 @@ static char *join(const char *folder, const char *rest)
     return tb_text_take(&text);
 }
 
-static bool readable(const char *path) { return path && access(path, R_OK) == 0; }
+static bool readable(const char *path)
+{
+    return path && access(path, R_OK) == 0;
+}
 
-/* bin/tombac-cc looks in ../share/tombac/msl and ../lib/tombac; TOMBAC_MSL names another header folder (its precompiled form, if
- * any, beside it as metal.pch) and TOMBAC_CLANG another clang. */
+/* bin/tombac-cc looks in ../share/tombac/msl and ../lib/tombac; TOMBAC_MSL names another header folder (its
+ * precompiled form, if any, beside it as metal.pch) and TOMBAC_CLANG another clang. */
 tombac_status front_paths_find(front_paths *paths, tombac_error **error)
 {
     *paths = (front_paths){0};
@@ -71,7 +85,8 @@ tombac_status front_paths_find(front_paths *paths, tombac_error **error)
     free(umbrella);
     if (!found)
         return tb_fail(error, TOMBAC_ERROR_COMPILER,
-            "Metal's standard library is not in '%s'; the environment variable TOMBAC_MSL can name its folder",
+            "Metal's standard library is not in '%s'; the environment variable TOMBAC_MSL can name its "
+            "folder",
             paths->msl);
     if (!readable(paths->pch)) {
         free(paths->pch);

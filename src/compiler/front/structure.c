@@ -1,21 +1,29 @@
 /* Brackets and scopes of a token list; see lex.h.
  *
- * One pass with a stack of open brackets. What a '{' opens follows from the tokens since the start of the declaration it
- * stands in (its head), which are summed up in a few flags as they pass by; C++ needs no more for the code that
- * kernels contain, because types are never needed to tell a class from a function from an initialiser. */
+ * One pass with a stack of open brackets. What a '{' opens follows from the tokens since the start of the
+ * declaration it stands in (its head), which are summed up in a few flags as they pass by; C++ needs no more
+ * for the code that kernels contain, because types are never needed to tell a class from a function from an
+ * initialiser. */
 #include "compiler/front/lex.h"
 
 #include <stdlib.h>
 
-enum { SAW_NAMESPACE = 1, SAW_ENUM = 2, SAW_CLASS = 4, SAW_PARENTHESES = 8, SAW_SQUARES = 16, SAW_ASSIGNMENT = 32 };
+enum {
+    SAW_NAMESPACE = 1,
+    SAW_ENUM = 2,
+    SAW_CLASS = 4,
+    SAW_PARENTHESES = 8,
+    SAW_SQUARES = 16,
+    SAW_ASSIGNMENT = 32
+};
 
 enum { MAX_ANGLE_TOKENS = 4096, MAX_DEPTH = 256 }; /* the depth is clang's own limit too */
 
 typedef struct level {
-    uint32_t open;     /* token of the bracket, NO_TOKEN at the top */
-    uint32_t head;     /* first token of the running declaration */
-    uint8_t saw;       /* flags of the tokens since head */
-    uint8_t scope;     /* of the innermost brace */
+    uint32_t open;         /* token of the bracket, NO_TOKEN at the top */
+    uint32_t head;         /* first token of the running declaration */
+    uint8_t saw;           /* flags of the tokens since head */
+    uint8_t scope;         /* of the innermost brace */
     uint32_t template_end; /* tokens below this index stand in template < ... > */
 } level;
 
@@ -62,7 +70,10 @@ bool front_is_attribute(const token_list *list, uint32_t i)
            t[i].match == t[i + 1].match + 1;
 }
 
-static char closer_of(uint32_t code) { return code == '(' ? ')' : code == '[' ? ']' : '}'; }
+static char closer_of(uint32_t code)
+{
+    return code == '(' ? ')' : code == '[' ? ']' : '}';
+}
 
 /* Partners first: the scopes' look-ahead over template brackets needs them. */
 static tombac_status match_brackets(token_list *list, lex_problem *problem, tombac_error **error)
@@ -94,9 +105,9 @@ static tombac_status match_brackets(token_list *list, lex_problem *problem, tomb
     if (bad == NO_TOKEN && depth) {
         bad = stack[depth - 1];
         char closer = closer_of(t[bad].code);
-        message = closer == ')' ? "this '(' is never closed: expected ')'"
-                : closer == ']' ? "this '[' is never closed: expected ']'"
-                                : "this '{' is never closed: expected '}'";
+        message = closer == ')'   ? "this '(' is never closed: expected ')'"
+                  : closer == ']' ? "this '[' is never closed: expected ']'"
+                                  : "this '{' is never closed: expected '}'";
     }
     free(stack);
     if (bad == NO_TOKEN) return TOMBAC_OK;
@@ -110,7 +121,8 @@ static scope_kind classify(const token_list *list, uint32_t i, const level *l)
     const token *t = list->tokens;
     uint32_t previous = i > 0 ? t[i - 1].code : 0;
     bool in_function = l->scope == SCOPE_FUNCTION || l->scope == SCOPE_CLASS;
-    if (i == l->head) { /* nothing before it: a block, a body after initialisers, or the next element of a list */
+    if (i ==
+        l->head) { /* nothing before it: a block, a body after initialisers, or the next element of a list */
         if (l->open != NO_TOKEN && t[l->open].code != '{') return SCOPE_LIST;
         return l->scope == SCOPE_LIST ? SCOPE_LIST : in_function ? SCOPE_FUNCTION : SCOPE_NAMESPACE;
     }
@@ -158,11 +170,13 @@ static void note(level *l, const token_list *list, uint32_t i)
         if (i >= l->template_end) l->saw |= SAW_CLASS;
         break;
     case '=':
-        if (i >= l->template_end && !(i > 0 && list->tokens[i - 1].code == KW_OPERATOR)) l->saw |= SAW_ASSIGNMENT;
+        if (i >= l->template_end && !(i > 0 && list->tokens[i - 1].code == KW_OPERATOR))
+            l->saw |= SAW_ASSIGNMENT;
         break;
     case '(': l->saw |= SAW_PARENTHESES; break;
     case '[':
-        if (!front_is_attribute(list, i) && !(i > 0 && front_is_attribute(list, i - 1))) l->saw |= SAW_SQUARES;
+        if (!front_is_attribute(list, i) && !(i > 0 && front_is_attribute(list, i - 1)))
+            l->saw |= SAW_SQUARES;
         break;
     case KW_TEMPLATE: {
         uint32_t after = front_skip_template_head(list, i);
@@ -180,8 +194,8 @@ static void restart(level *l, uint32_t head)
     l->template_end = 0;
 }
 
-/* The head of what follows a '}' is what follows, except where the declaration goes on: `} name;`, `} while`, `}, {`. For the
- * rules a new head after '}' is right in all of these. */
+/* The head of what follows a '}' is what follows, except where the declaration goes on: `} name;`, `} while`,
+ * `}, {`. For the rules a new head after '}' is right in all of these. */
 static void close_level(level *stack, uint32_t *depth, const token_list *list, uint32_t i)
 {
     --*depth;
@@ -210,9 +224,12 @@ tombac_status front_structure(token_list *list, lex_problem *problem, tombac_err
         t[i].scope = l->scope;
         t[i].bracket = open == NO_TOKEN ? 0 : (uint8_t)t[open].code;
         t[i].brace = open == NO_TOKEN ? NO_TOKEN : t[open].code == '{' ? open : t[open].brace;
-        if (code == ';') restart(l, i + 1);
-        else if (code == '}' && l->head == i + 1) t[i].head = t[t[i].match].head;
-        else note(l, list, i);
+        if (code == ';')
+            restart(l, i + 1);
+        else if (code == '}' && l->head == i + 1)
+            t[i].head = t[t[i].match].head;
+        else
+            note(l, list, i);
         if (code == '(' || code == '[' || code == '{') {
             uint8_t scope = code == '{' ? (uint8_t)classify(list, i, l) : l->scope;
             if (code == '{') t[i].scope = scope;

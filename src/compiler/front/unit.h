@@ -6,15 +6,15 @@
 #include "compiler/front/lex.h"
 
 typedef struct front_standard {
-    const char *name;   /* "metal3.2" */
-    unsigned version;   /* __METAL_VERSION__: 320 */
+    const char *name; /* "metal3.2" */
+    unsigned version; /* __METAL_VERSION__: 320 */
 } front_standard;
 
 /* Where clang and Metal's standard library lie. */
 typedef struct front_paths {
-    char *clang;  /* program */
-    char *msl;    /* folder of the headers */
-    char *pch;    /* precompiled headers, or NULL */
+    char *clang; /* program */
+    char *msl;   /* folder of the headers */
+    char *pch;   /* precompiled headers, or NULL */
 } front_paths;
 
 /* Physical lines from `line` on are lines of `file` from `presumed` on. */
@@ -24,7 +24,7 @@ typedef struct line_mark {
 
 typedef struct source_file {
     char *path;
-    char *text;  /* NULL if it could not be read */
+    char *text; /* NULL if it could not be read */
     size_t size;
 } source_file;
 
@@ -73,10 +73,11 @@ front_position front_locate_token(const front_unit *unit, uint32_t token);
 /* File and line only: fast. */
 const char *front_line_of(const front_unit *unit, uint32_t physical_line, unsigned *line);
 /* Appends "file:line:col: kind: message", the source line and a caret. */
-void front_report(const front_unit *unit, front_position position, const char *kind, const char *message, tb_text *out);
+void front_report(
+    const front_unit *unit, front_position position, const char *kind, const char *message, tb_text *out);
 /* An error of one such report. */
-tombac_status front_fail_at(const front_unit *unit, uint32_t token, tombac_status status, tombac_error **error,
-    const char *format, ...) __attribute__((format(printf, 5, 6)));
+tombac_status front_fail_at(const front_unit *unit, uint32_t token, tombac_status status,
+    tombac_error **error, const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 /* A failed copy is NULL. */
 char *front_copy(const char *text, size_t size);

@@ -1,8 +1,8 @@
 /* Metal's words for clang's.
  *
- * Address spaces (__global -> device, ...), vector and matrix types (metal::vec<float, 4> -> float4), scalar types, and the
- * names that the rewriter put in place of the user's. The message is read once, left to right; at every word the table of
- * exact replacements is tried, then the types that have parameters. */
+ * Address spaces (__global -> device, ...), vector and matrix types (metal::vec<float, 4> -> float4), scalar
+ * types, and the names that the rewriter put in place of the user's. The message is read once, left to right;
+ * at every word the table of exact replacements is tried, then the types that have parameters. */
 #include "compiler/front/diagnose.h"
 
 #include <ctype.h>
@@ -46,7 +46,10 @@ static bool starts(const scanner *s, const char *word)
     return (size_t)(s->end - s->p) >= length && memcmp(s->p, word, length) == 0;
 }
 
-static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
 
 /* Scalar type names as template arguments are printed. */
 static const char *scalar(const char *p, size_t length, size_t *used)
@@ -54,9 +57,9 @@ static const char *scalar(const char *p, size_t length, size_t *used)
     static const struct {
         const char *clang, *metal;
     } names[] = {{"unsigned char", "uchar"}, {"unsigned short", "ushort"}, {"unsigned int", "uint"},
-        {"unsigned long", "ulong"}, {"_Float16", "half"}, {"float", "float"}, {"half", "half"}, {"bfloat", "bfloat"},
-        {"int", "int"}, {"uint", "uint"}, {"short", "short"}, {"ushort", "ushort"}, {"char", "char"}, {"uchar", "uchar"},
-        {"long", "long"}, {"ulong", "ulong"}, {"bool", "bool"}};
+        {"unsigned long", "ulong"}, {"_Float16", "half"}, {"float", "float"}, {"half", "half"},
+        {"bfloat", "bfloat"}, {"int", "int"}, {"uint", "uint"}, {"short", "short"}, {"ushort", "ushort"},
+        {"char", "char"}, {"uchar", "uchar"}, {"long", "long"}, {"ulong", "ulong"}, {"bool", "bool"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         size_t n = strlen(names[i].clang);
         if (length > n && memcmp(p, names[i].clang, n) == 0 && (p[n] == ',' || p[n] == '>')) {
@@ -74,7 +77,9 @@ static bool parametric(scanner *s)
     size_t used = 0;
     bool packed = false, matrix = false;
     const char *name;
-#define EAT(word) ((size_t)(s->end - p) >= strlen(word) && memcmp(p, word, strlen(word)) == 0 ? (p += strlen(word), true) : false)
+#define EAT(word)                                                                                            \
+    ((size_t)(s->end - p) >= strlen(word) && memcmp(p, word, strlen(word)) == 0 ? (p += strlen(word), true)  \
+                                                                                : false)
     EAT("metal::");
     if (EAT("simdgroup_matrix<")) {
         name = scalar(p, (size_t)(s->end - p), &used);
@@ -88,8 +93,10 @@ static bool parametric(scanner *s)
         packed = true;
         EAT("metal::");
     }
-    if (EAT("matrix<")) matrix = true;
-    else if (!EAT("vec<")) return false;
+    if (EAT("matrix<"))
+        matrix = true;
+    else if (!EAT("vec<"))
+        return false;
     name = scalar(p, (size_t)(s->end - p), &used);
     if (!name) return false;
     p += used;
@@ -168,7 +175,8 @@ static void append_without_aka(const tb_text *text, tb_text *out)
     }
 }
 
-void front_metal_words(const char *message, size_t length, const char *original, size_t original_length, tb_text *out)
+void front_metal_words(
+    const char *message, size_t length, const char *original, size_t original_length, tb_text *out)
 {
     tb_text words_replaced = {0};
     scanner s = {message, message + length, &words_replaced};

@@ -10,7 +10,8 @@ static LLVMValueRef strip_casts(LLVMValueRef value)
     return value;
 }
 
-tombac_status ir_annotations_read(LLVMModuleRef module, ir_annotation **list, size_t *count, tombac_error **error)
+tombac_status ir_annotations_read(
+    LLVMModuleRef module, ir_annotation **list, size_t *count, tombac_error **error)
 {
     *list = NULL;
     *count = 0;
@@ -37,12 +38,14 @@ tombac_status ir_annotations_read(LLVMModuleRef module, ir_annotation **list, si
     return TOMBAC_OK;
 }
 
-LLVMValueRef ir_annotations_find(const ir_annotation *list, size_t count, const char *prefix, const char *name)
+LLVMValueRef ir_annotations_find(
+    const ir_annotation *list, size_t count, const char *prefix, const char *name)
 {
     size_t head = strlen(prefix), tail = strlen(name);
     for (size_t i = 0; i < count; i++) {
         const ir_annotation *a = &list[i];
-        if (a->length == head + tail && !memcmp(a->text, prefix, head) && !memcmp(a->text + head, name, tail)) {
+        if (a->length == head + tail && !memcmp(a->text, prefix, head) &&
+            !memcmp(a->text + head, name, tail)) {
             return a->value;
         }
     }
@@ -75,5 +78,6 @@ void ir_annotations_erase(LLVMModuleRef module)
         LLVMValueRef global = LLVMGetNamedGlobal(module, lists[i]);
         if (global) LLVMDeleteGlobal(global);
     }
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) ir_visit(f, erase_marker, NULL);
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+        ir_visit(f, erase_marker, NULL);
 }

@@ -1,8 +1,9 @@
 /* Static threadgroup variables: one block of memory per threadgroup, each variable at a fixed offset in it.
  *
- * A variable is a global in address space 3. Its uses, constant expressions included, become offsets from one call of
- * __tombac_threadgroup_memory() at the top of the kernel. Metal leaves the initial content undefined, so initialisers
- * (clang writes undef or zero) are dropped. */
+ * A variable is a global in address space 3. Its uses, constant expressions included, become offsets from one
+ * call of
+ * __tombac_threadgroup_memory() at the top of the kernel. Metal leaves the initial content undefined, so
+ * initialisers (clang writes undef or zero) are dropped. */
 #include "compiler/ir/steps.h"
 
 #include "artifact/abi.h"
@@ -36,8 +37,8 @@ static size_t index_of(const arena *a, LLVMValueRef value)
 static bool depends(const arena *a, LLVMValueRef value)
 {
     if (index_of(a, value) < a->count) return true;
-    if (!LLVMIsAConstantExpr(value) && !LLVMIsAConstantAggregateZero(value) && !LLVMIsAConstantStruct(value) &&
-        !LLVMIsAConstantArray(value) && !LLVMIsAConstantVector(value)) {
+    if (!LLVMIsAConstantExpr(value) && !LLVMIsAConstantAggregateZero(value) &&
+        !LLVMIsAConstantStruct(value) && !LLVMIsAConstantArray(value) && !LLVMIsAConstantVector(value)) {
         return false;
     }
     for (int i = 0; i < LLVMGetNumOperands(value); i++) {
@@ -68,12 +69,17 @@ static LLVMValueRef materialise(arena *a, LLVMValueRef value)
     LLVMOpcode opcode = LLVMGetConstOpcode(value);
     switch (opcode) {
     case LLVMGetElementPtr:
-        return LLVMBuildGEPWithNoWrapFlags(a->builder, LLVMGetGEPSourceElementType(value), operands[0], operands + 1,
-            (unsigned)count - 1, "", LLVMGEPGetNoWrapFlags(value));
-    case LLVMAddrSpaceCast: case LLVMPtrToInt: case LLVMIntToPtr: case LLVMBitCast: case LLVMTrunc:
-        return LLVMBuildCast(a->builder, opcode, operands[0], LLVMTypeOf(value), "");
-    case LLVMAdd: case LLVMSub: case LLVMXor: case LLVMMul:
-        return LLVMBuildBinOp(a->builder, opcode, operands[0], operands[1], "");
+        return LLVMBuildGEPWithNoWrapFlags(a->builder, LLVMGetGEPSourceElementType(value), operands[0],
+            operands + 1, (unsigned)count - 1, "", LLVMGEPGetNoWrapFlags(value));
+    case LLVMAddrSpaceCast:
+    case LLVMPtrToInt:
+    case LLVMIntToPtr:
+    case LLVMBitCast:
+    case LLVMTrunc: return LLVMBuildCast(a->builder, opcode, operands[0], LLVMTypeOf(value), "");
+    case LLVMAdd:
+    case LLVMSub:
+    case LLVMXor:
+    case LLVMMul: return LLVMBuildBinOp(a->builder, opcode, operands[0], operands[1], "");
     default: return NULL;
     }
 }
@@ -101,8 +107,10 @@ static void rewrite(LLVMValueRef instruction, void *context)
         }
         LLVMValueRef value = materialise(a, operand);
         a->failed |= !value;
-        if (value && LLVMIsAPHINode(instruction)) set_incoming(instruction, (unsigned)i, value);
-        else if (value) LLVMSetOperand(instruction, (unsigned)i, value);
+        if (value && LLVMIsAPHINode(instruction))
+            set_incoming(instruction, (unsigned)i, value);
+        else if (value)
+            LLVMSetOperand(instruction, (unsigned)i, value);
     }
 }
 
@@ -110,7 +118,8 @@ static tombac_status place_variables(arena *a, tombac_error **error)
 {
     LLVMModuleRef module = a->kernel->module;
     size_t count = 0;
-    for (LLVMValueRef g = LLVMGetFirstGlobal(module); g; g = LLVMGetNextGlobal(g)) count += is_threadgroup_variable(g);
+    for (LLVMValueRef g = LLVMGetFirstGlobal(module); g; g = LLVMGetNextGlobal(g))
+        count += is_threadgroup_variable(g);
     if (!count) return TOMBAC_OK;
     a->variables = calloc(count, sizeof *a->variables);
     a->offsets = calloc(count, sizeof *a->offsets);
@@ -127,8 +136,8 @@ static tombac_status place_variables(arena *a, tombac_error **error)
         a->offsets[a->count++] = a->size;
         a->size += LLVMABISizeOfType(layout, type);
         if (a->size > TB_MAX_THREADGROUP_MEMORY) {
-            return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "the kernel declares more than %d bytes of threadgroup memory",
-                TB_MAX_THREADGROUP_MEMORY);
+            return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,
+                "the kernel declares more than %d bytes of threadgroup memory", TB_MAX_THREADGROUP_MEMORY);
         }
     }
     return TOMBAC_OK;
@@ -161,13 +170,15 @@ tombac_status ir_arena_build(ir_kernel *kernel, tombac_error **error)
     arena a = {.kernel = kernel, .builder = LLVMCreateBuilderInContext(kernel->context)};
     tombac_status status = place_variables(&a, error);
     if (status == TOMBAC_OK && a.count && is_stored_in_table(&a)) {
-        status = tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "a constant holds the address of a threadgroup variable");
+        status = tb_fail(
+            error, TOMBAC_ERROR_UNSUPPORTED, "a constant holds the address of a threadgroup variable");
     }
     if (status == TOMBAC_OK && a.count) {
         build_base(&a);
         ir_visit(kernel->function, rewrite, &a);
         if (a.failed) {
-            status = ir_internal_error(kernel->kernel, error, "an address of threadgroup memory in an unknown constant");
+            status = ir_internal_error(
+                kernel->kernel, error, "an address of threadgroup memory in an unknown constant");
         }
         for (size_t i = 0; i < a.count && status == TOMBAC_OK; i++) {
             if (LLVMGetFirstUse(a.variables[i])) {

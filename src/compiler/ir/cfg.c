@@ -36,9 +36,10 @@ typedef struct visit {
     unsigned next;
 } visit;
 
-/* Depth-first from the entry without recursion; fills `order` from the end and returns how many were reached. Successors are
- * taken last first, so that reverse post-order follows the order in which they are written. */
-static uint32_t post_order(LLVMValueRef function, block_map *map, visit *stack, LLVMBasicBlockRef *order, uint32_t count)
+/* Depth-first from the entry without recursion; fills `order` from the end and returns how many were reached.
+ * Successors are taken last first, so that reverse post-order follows the order in which they are written. */
+static uint32_t post_order(
+    LLVMValueRef function, block_map *map, visit *stack, LLVMBasicBlockRef *order, uint32_t count)
 {
     uint32_t depth = 0, placed = 0;
     LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(function);
@@ -153,8 +154,8 @@ bool ir_cfg_in_loop(const ir_cfg *cfg, uint32_t loop, uint32_t outer)
     return loop == outer;
 }
 
-/* Marks the natural loop of header `h`: everything that reaches a back edge's source without passing the header. Headers
- * come in reverse post-order, so outer loops come first and inner ones overwrite the mark. */
+/* Marks the natural loop of header `h`: everything that reaches a back edge's source without passing the
+ * header. Headers come in reverse post-order, so outer loops come first and inner ones overwrite the mark. */
 static void mark_loop(ir_cfg *cfg, uint32_t loop, uint32_t *stack, uint32_t *seen)
 {
     uint32_t h = cfg->loops[loop].header, depth = 0;

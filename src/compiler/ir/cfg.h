@@ -1,8 +1,8 @@
 /* The control flow graph of a function: blocks in reverse post-order, edges, dominators, natural loops.
  *
- * Numbers are reverse post-order positions; block 0 is the entry; unreachable blocks are left out. Edges appear once, even if a
- * switch has several cases for one target. Dominators by Cooper, Harvey and Kennedy (2001). A snapshot: it does not
- * follow later changes. */
+ * Numbers are reverse post-order positions; block 0 is the entry; unreachable blocks are left out. Edges
+ * appear once, even if a switch has several cases for one target. Dominators by Cooper, Harvey and Kennedy
+ * (2001). A snapshot: it does not follow later changes. */
 #ifndef TB_COMPILER_IR_CFG_H
 #define TB_COMPILER_IR_CFG_H
 

@@ -1,9 +1,9 @@
 /* Function constants and the program-scope constants that depend on them.
  *
- * A set constant becomes an internal constant global with its value; one that is not set becomes a declaration, so that no
- * pass can invent a value for it: whether the kernel needs it shows after dead code is gone (ir_constants_verify). Dynamic
- * initialisers are evaluated one after the other by globalopt's interpreter; a variable whose initialiser it cannot evaluate
- * becomes a declaration in the same way. */
+ * A set constant becomes an internal constant global with its value; one that is not set becomes a
+ * declaration, so that no pass can invent a value for it: whether the kernel needs it shows after dead code
+ * is gone (ir_constants_verify). Dynamic initialisers are evaluated one after the other by globalopt's
+ * interpreter; a variable whose initialiser it cannot evaluate becomes a declaration in the same way. */
 #include "compiler/ir/steps.h"
 
 #include "compiler/ir/type.h"
@@ -16,12 +16,16 @@
 
 /* ---- Values ---- */
 
-/* The constant of `type` whose memory image is `bytes` (little endian, `size` bytes; what lies beyond is zero). */
+/* The constant of `type` whose memory image is `bytes` (little endian, `size` bytes; what lies beyond is
+ * zero). */
 static LLVMValueRef from_bytes(LLVMTargetDataRef layout, LLVMTypeRef type, const uint8_t *bytes, size_t size)
 {
     LLVMValueRef elements[16];
     switch (LLVMGetTypeKind(type)) {
-    case LLVMIntegerTypeKind: case LLVMHalfTypeKind: case LLVMFloatTypeKind: case LLVMDoubleTypeKind: {
+    case LLVMIntegerTypeKind:
+    case LLVMHalfTypeKind:
+    case LLVMFloatTypeKind:
+    case LLVMDoubleTypeKind: {
         size_t width = LLVMStoreSizeOfType(layout, type);
         uint64_t bits = 0;
         if (width > 8) return NULL;
@@ -37,7 +41,8 @@ static LLVMValueRef from_bytes(LLVMTargetDataRef layout, LLVMTypeRef type, const
         for (unsigned i = 0; i < count; i++) {
             uint64_t offset = LLVMOffsetOfElement(layout, type, i);
             if (offset > size) offset = size;
-            elements[i] = from_bytes(layout, LLVMStructGetTypeAtIndex(type, i), bytes + offset, size - offset);
+            elements[i] =
+                from_bytes(layout, LLVMStructGetTypeAtIndex(type, i), bytes + offset, size - offset);
             if (!elements[i]) return NULL;
         }
         if (LLVMGetStructName(type)) return LLVMConstNamedStruct(type, elements, count);
@@ -85,7 +90,8 @@ static const ir_constant_value *value_of(const ir_request *request, const front_
     const ir_constant_value *found = NULL;
     for (size_t i = 0; i < request->constant_count; i++) {
         const ir_constant_value *value = &request->constants[i];
-        if (value->name ? !strcmp(value->name, constant->name) : value->index == constant->index) found = value;
+        if (value->name ? !strcmp(value->name, constant->name) : value->index == constant->index)
+            found = value;
     }
     return found;
 }
@@ -100,18 +106,21 @@ static tombac_status check_known(const ir_request *request, tombac_error **error
             known = value->name ? !strcmp(value->name, constant->name) : value->index == constant->index;
         }
         if (known) continue;
-        if (value->name) return tb_fail(error, TOMBAC_ERROR_NOT_FOUND, "there is no function constant '%s'", value->name);
-        return tb_fail(error, TOMBAC_ERROR_NOT_FOUND, "there is no function constant with index %u", value->index);
+        if (value->name)
+            return tb_fail(error, TOMBAC_ERROR_NOT_FOUND, "there is no function constant '%s'", value->name);
+        return tb_fail(
+            error, TOMBAC_ERROR_NOT_FOUND, "there is no function constant with index %u", value->index);
     }
     return TOMBAC_OK;
 }
 
-static tombac_status set_one(ir_kernel *kernel, const front_constant *constant, const ir_constant_value *value,
-    LLVMValueRef global, tombac_error **error)
+static tombac_status set_one(ir_kernel *kernel, const front_constant *constant,
+    const ir_constant_value *value, LLVMValueRef global, tombac_error **error)
 {
     if (value->size != constant_size(constant)) {
-        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "function constant '%s' is %zu bytes (%s), but %zu were given",
-            constant->name, constant_size(constant), constant->type_text, value->size);
+        return tb_fail(error, TOMBAC_ERROR_ARGUMENT,
+            "function constant '%s' is %zu bytes (%s), but %zu were given", constant->name,
+            constant_size(constant), constant->type_text, value->size);
     }
     if (!global) return TOMBAC_OK; /* nothing refers to it */
     uint8_t bytes[64] = {0};
@@ -123,8 +132,9 @@ static tombac_status set_one(ir_kernel *kernel, const front_constant *constant, 
     LLVMTargetDataRef layout = LLVMGetModuleDataLayout(kernel->module);
     LLVMValueRef initial = from_bytes(layout, LLVMGlobalGetValueType(global), bytes, sizeof bytes);
     if (!initial) {
-        return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "function constant '%s' has type %s, which is not supported",
-            constant->name, constant->type_text);
+        return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,
+            "function constant '%s' has type %s, which is not supported", constant->name,
+            constant->type_text);
     }
     make_constant(global, initial);
     return TOMBAC_OK;
@@ -132,7 +142,8 @@ static tombac_status set_one(ir_kernel *kernel, const front_constant *constant, 
 
 #define CONDITION_PREFIX "__tombac_condition_"
 
-/* The function that the front end put behind a constant which decides about arguments; it returns the constant. */
+/* The function that the front end put behind a constant which decides about arguments; it returns the
+ * constant. */
 static LLVMValueRef condition_function(LLVMModuleRef module, const char *name)
 {
     tb_text symbol = {0};
@@ -181,11 +192,14 @@ tombac_status ir_constants_set(ir_kernel *kernel, const ir_request *request, con
         const ir_constant_value *value = value_of(request, constant);
         ir_constant_state *state = &kernel->constants[i];
         *state = (ir_constant_state){.constant = constant, .set = value != NULL};
-        LLVMValueRef global = ir_annotations_find(annotations, annotation_count, CONSTANT_PREFIX, constant->name);
-        LLVMValueRef defined = ir_annotations_find(annotations, annotation_count, DEFINED_PREFIX, constant->name);
+        LLVMValueRef global =
+            ir_annotations_find(annotations, annotation_count, CONSTANT_PREFIX, constant->name);
+        LLVMValueRef defined =
+            ir_annotations_find(annotations, annotation_count, DEFINED_PREFIX, constant->name);
         state->used = (global && LLVMGetFirstUse(global)) || (defined && LLVMGetFirstUse(defined));
         if (global) name_constant(global, constant->name);
-        if (defined) make_constant(defined, LLVMConstInt(LLVMGlobalGetValueType(defined), value != NULL, false));
+        if (defined)
+            make_constant(defined, LLVMConstInt(LLVMGlobalGetValueType(defined), value != NULL, false));
         if (!value && global) make_declaration(global);
         if (!value) continue;
         status = set_one(kernel, constant, value, global, error);
@@ -218,7 +232,8 @@ static void push_initialisers(function_list *list, LLVMValueRef function)
 {
     LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function);
     bool calls_only = block && !LLVMGetNextBasicBlock(block);
-    for (LLVMValueRef i = calls_only ? LLVMGetFirstInstruction(block) : NULL; i; i = LLVMGetNextInstruction(i)) {
+    for (LLVMValueRef i = calls_only ? LLVMGetFirstInstruction(block) : NULL; i;
+        i = LLVMGetNextInstruction(i)) {
         LLVMValueRef callee = ir_callee(i);
         bool initialiser = callee && LLVMGetFirstBasicBlock(callee) && !LLVMCountParams(callee);
         if (!initialiser && !LLVMIsAReturnInst(i)) calls_only = false;
@@ -261,8 +276,10 @@ static void set_constructor(LLVMModuleRef module, LLVMTypeRef entry_type, LLVMVa
 static void abandon_destination(LLVMValueRef instruction, void *context)
 {
     LLVMValueRef pointer = NULL;
-    if (LLVMIsAStoreInst(instruction)) pointer = LLVMGetOperand(instruction, 1);
-    else if (ir_callee(instruction) && LLVMGetNumArgOperands(instruction)) pointer = LLVMGetOperand(instruction, 0);
+    if (LLVMIsAStoreInst(instruction))
+        pointer = LLVMGetOperand(instruction, 1);
+    else if (ir_callee(instruction) && LLVMGetNumArgOperands(instruction))
+        pointer = LLVMGetOperand(instruction, 0);
     while (pointer && LLVMIsAConstantExpr(pointer)) pointer = LLVMGetOperand(pointer, 0);
     LLVMValueRef global = pointer ? LLVMIsAGlobalVariable(pointer) : NULL;
     if (global && !LLVMIsGlobalConstant(global) && LLVMGetInitializer(global)) make_declaration(global);
@@ -279,7 +296,8 @@ tombac_status ir_constants_evaluate(ir_kernel *kernel, tombac_error **error)
         free(list.items);
         return tb_fail_memory(error);
     }
-    for (size_t i = 0; i < list.count; i++) LLVMSetLinkage(list.items[i], LLVMExternalLinkage); /* keep till its turn */
+    for (size_t i = 0; i < list.count; i++)
+        LLVMSetLinkage(list.items[i], LLVMExternalLinkage); /* keep till its turn */
     tombac_status status = TOMBAC_OK;
     for (size_t i = 0; i < list.count && status == TOMBAC_OK; i++) {
         set_constructor(kernel->module, entry_type, list.items[i]);
@@ -300,8 +318,8 @@ tombac_status ir_constants_evaluate(ir_kernel *kernel, tombac_error **error)
 static tombac_status condition_missing(const front_parameter *parameter, tombac_error **error)
 {
     return tb_fail(error, TOMBAC_ERROR_NOT_FOUND,
-        "function constant '%s' decides whether argument '%s' exists, but it has no value", parameter->condition,
-        parameter->name);
+        "function constant '%s' decides whether argument '%s' exists, but it has no value",
+        parameter->condition, parameter->name);
 }
 
 tombac_status ir_constants_condition(
@@ -319,7 +337,8 @@ tombac_status ir_constants_condition(
     LLVMValueRef function = condition_function(kernel->module, parameter->condition);
     LLVMBasicBlockRef block = function ? LLVMGetFirstBasicBlock(function) : NULL;
     LLVMValueRef value = NULL;
-    for (LLVMValueRef i = block ? LLVMGetFirstInstruction(block) : NULL; i && !value; i = LLVMGetNextInstruction(i)) {
+    for (LLVMValueRef i = block ? LLVMGetFirstInstruction(block) : NULL; i && !value;
+        i = LLVMGetNextInstruction(i)) {
         if (LLVMIsAReturnInst(i)) value = LLVMIsAConstantInt(LLVMGetOperand(i, 0));
         if (!LLVMIsALoadInst(i)) continue;
         LLVMValueRef global = LLVMIsAGlobalVariable(LLVMGetOperand(i, 0));
@@ -328,8 +347,9 @@ tombac_status ir_constants_condition(
         if (!value) return condition_missing(parameter, error);
     }
     if (!value) {
-        return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "argument '%s' depends on '%s', whose value cannot be found",
-            parameter->name, parameter->condition);
+        return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,
+            "argument '%s' depends on '%s', whose value cannot be found", parameter->name,
+            parameter->condition);
     }
     *active = !LLVMIsNull(value);
     return TOMBAC_OK;
@@ -353,12 +373,13 @@ tombac_status ir_constants_verify(ir_kernel *kernel, tombac_error **error)
         size_t length;
         const char *name = LLVMGetValueName2(g, &length);
         if (ir_name_starts(g, NAMED_PREFIX)) {
-            return tb_fail(error, TOMBAC_ERROR_NOT_FOUND, "the kernel reads function constant '%s', which has no value",
-                name + strlen(NAMED_PREFIX));
+            return tb_fail(error, TOMBAC_ERROR_NOT_FOUND,
+                "the kernel reads function constant '%s', which has no value", name + strlen(NAMED_PREFIX));
         }
         name = plain_name(name, &length);
         return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,
-            "the kernel reads '%.*s', whose value is not known at compile time", (int)length, name);
+            "the kernel reads '%.*s', whose value is not known at compile time; "
+            "does it depend on a function constant without a value?", (int)length, name);
     }
     return TOMBAC_OK;
 }

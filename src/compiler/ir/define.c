@@ -1,8 +1,10 @@
-/* Defined results for undefined operations; see steps.h. Runs before scalar replacement, so that constants fold it away.
+/* Defined results for undefined operations; see steps.h. Runs before scalar replacement, so that constants
+ * fold it away.
  *
- * Metal leaves these undefined; the choices follow Apple's hardware where that is known (shift counts are taken modulo the
- * width, conversions saturate). Exactness and wrap flags that depend on them are cleared. Divisions that are done carry the metadata
- * IR_DEFINED, so that the step may run again for what was inlined later; their divisor is select(bad, 1, divisor). */
+ * Metal leaves these undefined; the choices follow Apple's hardware where that is known (shift counts are
+ * taken modulo the width, conversions saturate). Exactness and wrap flags that depend on them are cleared.
+ * Divisions that are done carry the metadata IR_DEFINED, so that the step may run again for what was inlined
+ * later; their divisor is select(bad, 1, divisor). */
 #include "compiler/ir/steps.h"
 
 #include <string.h>
@@ -90,8 +92,14 @@ static void define(LLVMValueRef instruction, void *context)
     LLVMPositionBuilderBefore(d->builder, instruction);
     LLVMSetCurrentDebugLocation2(d->builder, NULL);
     switch (LLVMGetInstructionOpcode(instruction)) {
-    case LLVMUDiv: LLVMSetExact(instruction, false); define_division(d, instruction, false, false); break;
-    case LLVMSDiv: LLVMSetExact(instruction, false); define_division(d, instruction, true, false); break;
+    case LLVMUDiv:
+        LLVMSetExact(instruction, false);
+        define_division(d, instruction, false, false);
+        break;
+    case LLVMSDiv:
+        LLVMSetExact(instruction, false);
+        define_division(d, instruction, true, false);
+        break;
     case LLVMURem: define_division(d, instruction, false, true); break;
     case LLVMSRem: define_division(d, instruction, true, true); break;
     case LLVMShl:
@@ -99,7 +107,11 @@ static void define(LLVMValueRef instruction, void *context)
         LLVMSetNUW(instruction, false);
         define_shift(d, instruction);
         break;
-    case LLVMLShr: case LLVMAShr: LLVMSetExact(instruction, false); define_shift(d, instruction); break;
+    case LLVMLShr:
+    case LLVMAShr:
+        LLVMSetExact(instruction, false);
+        define_shift(d, instruction);
+        break;
     case LLVMFPToSI: define_conversion(d, instruction, true); break;
     case LLVMFPToUI: define_conversion(d, instruction, false); break;
     case LLVMCall: define_call(instruction); break;

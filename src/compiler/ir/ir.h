@@ -1,22 +1,25 @@
 /* From the front end's bitcode to one prepared kernel, the input of every engine.
  *
- * ir_prepare takes the bitcode of front_compile and gives a module with the host's triple and data layout in which one
- * function is defined, "tombac.kernel":
- *   - its parameters are the bindable arguments in the order of ir_kernel.arguments (no positions): ptr addrspace(1) for
- *     buffer and constant arguments, ptr addrspace(3) for threadgroup ones; active references to constant memory carry
- *     noalias readonly nonnull dereferenceable(n). It returns void. An inactive argument has no uses;
- *   - function constants are folded, the math library is linked, everything is inlined, nothing is left to resolve but the
- *     operations of docs/operations.md (calls named __tombac_...) and LLVM intrinsics;
+ * ir_prepare takes the bitcode of front_compile and gives a module with the host's triple and data layout in
+ * which one function is defined, "tombac.kernel":
+ *   - its parameters are the bindable arguments in the order of ir_kernel.arguments (no positions): ptr
+ * addrspace(1) for buffer and constant arguments, ptr addrspace(3) for threadgroup ones; active references to
+ * constant memory carry noalias readonly nonnull dereferenceable(n). It returns void. An inactive argument
+ * has no uses;
+ *   - function constants are folded, the math library is linked, everything is inlined, nothing is left to
+ * resolve but the operations of docs/operations.md (calls named __tombac_...) and LLVM intrinsics;
  *   - positions are calls of docs/operations.md with !range, declared memory(none) willreturn nounwind;
- *   - threadgroup variables are offsets from one call of __tombac_threadgroup_memory, ptr addrspace(3), 64-byte aligned;
- *   - values are in SSA form (sroa), constant branches folded, but the control flow is the source's: no loop was rotated,
- *     unrolled or merged. Every loop is natural and has one latch;
- *   - llvm.fmuladd is llvm.fma and llvm.round is expanded, so that engines agree bit for bit; memcpy, memmove and memset of
- *     a small constant size are loads and stores; no lifetime markers, no annotations.
- *   - integer division cannot trap, shift counts are below the width, float to integer conversions saturate (define.c).
- * Program-scope constant tables remain as internal constant globals in addrspace(1).
+ *   - threadgroup variables are offsets from one call of __tombac_threadgroup_memory, ptr addrspace(3),
+ * 64-byte aligned;
+ *   - values are in SSA form (sroa), constant branches folded, but the control flow is the source's: no loop
+ * was rotated, unrolled or merged. Every loop is natural and has one latch;
+ *   - llvm.fmuladd is llvm.fma and llvm.round is expanded, so that engines agree bit for bit; memcpy, memmove
+ * and memset of a small constant size are loads and stores; no lifetime markers, no annotations.
+ *   - integer division cannot trap, shift counts are below the width, float to integer conversions saturate
+ * (define.c). Program-scope constant tables remain as internal constant globals in addrspace(1).
  *
- * The context belongs to the ir_kernel. LLVM's own fatal errors end the process (the caller installs a handler). */
+ * The context belongs to the ir_kernel. LLVM's own fatal errors end the process (the caller installs a
+ * handler). */
 #ifndef TB_COMPILER_IR_H
 #define TB_COMPILER_IR_H
 
@@ -30,9 +33,10 @@
 
 /* ---- Reflection ---- */
 
-/* A type as reflection shows it. Scalars and vectors of scalars have a scalar type; all else is TOMBAC_TYPE_OTHER. */
+/* A type as reflection shows it. Scalars and vectors of scalars have a scalar type; all else is
+ * TOMBAC_TYPE_OTHER. */
 typedef struct ir_type {
-    char *name;             /* Metal's: "float4", "packed_half3", a struct's own name */
+    char *name; /* Metal's: "float4", "packed_half3", a struct's own name */
     tombac_type scalar;
     uint32_t vector_length; /* 1 for scalars, 2 to 4 for vectors, 0 otherwise */
     bool packed;
@@ -66,7 +70,7 @@ typedef struct ir_constant_value {
 /* ---- Preparation ---- */
 
 typedef struct ir_request {
-    const front_unit *unit;     /* must outlive the ir_kernel */
+    const front_unit *unit; /* must outlive the ir_kernel */
     const front_kernel *kernel;
     const void *bitcode;
     size_t bitcode_size;
@@ -101,14 +105,16 @@ typedef struct ir_kernel {
     size_t constant_count;
     size_t static_threadgroup_memory;
     bool threadgroup_barriers; /* a threadgroup barrier is left in the code */
-    bool simdgroup_operations; /* a SIMD-group, quad-group or matrix operation or a simdgroup barrier is left */
+    bool simdgroup_operations; /* a SIMD-group, quad-group or matrix operation or a simdgroup barrier is left
+                                */
 } ir_kernel;
 
 tombac_status ir_prepare(const ir_request *request, ir_kernel **kernel, tombac_error **error);
 void ir_kernel_free(ir_kernel *kernel);
 
-/* The scalar optimisation that engines want which need no source-shaped control flow (cpu): two rounds of unrolling and
- * scalar replacement, licm, gvn, then lower-switch, fix-irreducible, unify-loop-exits, loop-simplify, lcssa. */
+/* The scalar optimisation that engines want which need no source-shaped control flow (cpu): two rounds of
+ * unrolling and scalar replacement, licm, gvn, then lower-switch, fix-irreducible, unify-loop-exits,
+ * loop-simplify, lcssa. */
 tombac_status ir_optimise(ir_kernel *kernel, tombac_error **error);
 
 /* Runs passes by their names in LLVM's pipeline syntax. */
@@ -118,12 +124,13 @@ tombac_status ir_emit_object(ir_kernel *kernel, bool assembly, tb_text *object, 
 
 /* ---- Manifest ---- */
 
-/* The JSON manifest (docs/architecture.md) of a prepared kernel; `engine` NULL leaves the facts of an engine out.
- * `standard` as it was given, NULL: the default. */
-tombac_status ir_manifest(const ir_kernel *kernel, const char *engine, const char *standard, size_t context_size,
-    tb_text *json, tombac_error **error);
-/* Reflects every kernel of the unit from the bitcode of the whole file: {"kernels": [ ... "kernel" objects ... ]}. */
-tombac_status ir_reflect_unit(const front_unit *unit, const void *bitcode, size_t size, tb_text *json,
-    tombac_error **error);
+/* The JSON manifest (docs/architecture.md) of a prepared kernel; `engine` NULL leaves the facts of an engine
+ * out. `standard` as it was given, NULL: the default. */
+tombac_status ir_manifest(const ir_kernel *kernel, const char *engine, const char *standard,
+    size_t context_size, tb_text *json, tombac_error **error);
+/* Reflects every kernel of the unit from the bitcode of the whole file: {"kernels": [ ... "kernel" objects
+ * ... ]}. */
+tombac_status ir_reflect_unit(
+    const front_unit *unit, const void *bitcode, size_t size, tb_text *json, tombac_error **error);
 
 #endif

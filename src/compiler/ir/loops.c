@@ -1,10 +1,11 @@
 /* One latch per loop.
  *
- * A while loop with `continue` has several back edges to one header. LLVM's loop-simplify may read them as two nested loops,
- * which would move the place where threads meet again; here they are joined in one new latch block instead, so that every
- * `continue` leads to the same latch. A back edge that starts inside an inner loop gets a latch of its own, too: threads of the
- * outer loop wait for each other outside the inner one. Back edges are edges to a block that dominates their source; dominators by Cooper,
- * Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001). Irreducible cycles are left alone. */
+ * A while loop with `continue` has several back edges to one header. LLVM's loop-simplify may read them as
+ * two nested loops, which would move the place where threads meet again; here they are joined in one new
+ * latch block instead, so that every `continue` leads to the same latch. A back edge that starts inside an
+ * inner loop gets a latch of its own, too: threads of the outer loop wait for each other outside the inner
+ * one. Back edges are edges to a block that dominates their source; dominators by Cooper, Harvey and Kennedy,
+ * "A Simple, Fast Dominance Algorithm" (2001). Irreducible cycles are left alone. */
 #include "compiler/ir/steps.h"
 
 #include "compiler/ir/cfg.h"
@@ -36,7 +37,8 @@ static void move_phis(LLVMBuilderRef builder, LLVMBasicBlockRef header, LLVMBasi
     }
 }
 
-static void merge(LLVMValueRef function, LLVMBasicBlockRef header, const LLVMBasicBlockRef *sources, size_t count)
+static void merge(
+    LLVMValueRef function, LLVMBasicBlockRef header, const LLVMBasicBlockRef *sources, size_t count)
 {
     LLVMContextRef context = LLVMGetModuleContext(LLVMGetGlobalParent(function));
     LLVMBasicBlockRef latch = LLVMAppendBasicBlockInContext(context, function, "");

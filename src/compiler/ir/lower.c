@@ -3,9 +3,9 @@
  *   llvm.fmuladd   -> llvm.fma: whether a target fuses must not change a result
  *   llvm.fma.f16   -> float arithmetic with one effective rounding (x86 would call a library)
  *   min, max of halves -> the same in float
- *   llvm.round     -> trunc and a correction (x86 has no rounding half away from zero); exact: x - trunc(x) is
- *   llvm.memcpy, memmove, memset of a constant size up to 256 bytes -> loads and stores of the alignment's width
- *   lifetime and assume markers -> nothing */
+ *   llvm.round     -> trunc and a correction (x86 has no rounding half away from zero); exact: x - trunc(x)
+ * is llvm.memcpy, memmove, memset of a constant size up to 256 bytes -> loads and stores of the alignment's
+ * width lifetime and assume markers -> nothing */
 #include "compiler/ir/steps.h"
 
 #include <string.h>
@@ -26,7 +26,8 @@ static void replace(LLVMValueRef old, LLVMValueRef value)
 
 static LLVMTypeRef like(LLVMTypeRef model, LLVMTypeRef scalar)
 {
-    return LLVMGetTypeKind(model) == LLVMVectorTypeKind ? LLVMVectorType(scalar, LLVMGetVectorSize(model)) : scalar;
+    return LLVMGetTypeKind(model) == LLVMVectorTypeKind ? LLVMVectorType(scalar, LLVMGetVectorSize(model))
+                                                        : scalar;
 }
 
 static bool is_float_type(LLVMTypeRef type)
@@ -55,7 +56,8 @@ static void lower_round(const lowering *l, LLVMValueRef call)
     LLVMValueRef rest = LLVMBuildFSub(l->builder, x, t, "");
     LLVMValueRef distance = ir_build_intrinsic(l->builder, l->module, "llvm.fabs", &type, 1, &rest, 1);
     LLVMValueRef far = LLVMBuildFCmp(l->builder, LLVMRealOGE, distance, LLVMConstReal(type, 0.5), "");
-    LLVMValueRef step = LLVMBuildSelect(l->builder, far, LLVMConstReal(type, 1.0), LLVMConstReal(type, 0.0), "");
+    LLVMValueRef step =
+        LLVMBuildSelect(l->builder, far, LLVMConstReal(type, 1.0), LLVMConstReal(type, 0.0), "");
     LLVMValueRef signed_step[2] = {step, x};
     signed_step[0] = ir_build_intrinsic(l->builder, l->module, "llvm.copysign", &type, 1, signed_step, 2);
     LLVMValueRef value = LLVMBuildFAdd(l->builder, t, signed_step[0], "");
@@ -63,8 +65,8 @@ static void lower_round(const lowering *l, LLVMValueRef call)
     replace(call, value);
 }
 
-/* fma on half: the product is exact in float; the sum is rounded to odd there (Boldo and Melquiond, 2008), so that rounding
- * it to half is the only rounding that counts. The error of the sum is Knuth's TwoSum. */
+/* fma on half: the product is exact in float; the sum is rounded to odd there (Boldo and Melquiond, 2008), so
+ * that rounding it to half is the only rounding that counts. The error of the sum is Knuth's TwoSum. */
 static void lower_half_fma(const lowering *l, LLVMValueRef call)
 {
     LLVMBuilderRef b = l->builder;
@@ -80,7 +82,8 @@ static void lower_half_fma(const lowering *l, LLVMValueRef call)
     one = LLVMBuildSub(b, one, minus_one, "");
     LLVMValueRef bits = LLVMBuildBitCast(b, s, integer, "");
     LLVMValueRef inexact = LLVMBuildFCmp(b, LLVMRealONE, e, zero, "");
-    LLVMValueRef even = LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildAnd(b, bits, one, ""), LLVMConstNull(integer), "");
+    LLVMValueRef even =
+        LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildAnd(b, bits, one, ""), LLVMConstNull(integer), "");
     LLVMValueRef away = LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildFCmp(b, LLVMRealOGT, e, zero, ""),
         LLVMBuildFCmp(b, LLVMRealOGT, s, zero, ""), "");
     LLVMValueRef moved = LLVMBuildAdd(b, bits, LLVMBuildSelect(b, away, one, minus_one, ""), "");
@@ -97,8 +100,8 @@ static bool is_half(LLVMTypeRef type)
 /* min and max of halves: in float, where they are exact and the target has them. */
 static bool lower_half_minmax(const lowering *l, LLVMValueRef call)
 {
-    static const char *const names[] = {"llvm.minnum", "llvm.maxnum", "llvm.minimum", "llvm.maximum", "llvm.minimumnum",
-        "llvm.maximumnum"};
+    static const char *const names[] = {
+        "llvm.minnum", "llvm.maxnum", "llvm.minimum", "llvm.maximum", "llvm.minimumnum", "llvm.maximumnum"};
     LLVMTypeRef result = LLVMTypeOf(call), type = like(result, LLVMFloatTypeInContext(l->context));
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (!ir_is_intrinsic(call, names[i])) continue;
@@ -120,7 +123,8 @@ static LLVMValueRef address_at(const lowering *l, LLVMValueRef pointer, uint64_t
     return LLVMBuildInBoundsGEP2(l->builder, LLVMInt8TypeInContext(l->context), pointer, &index, 1, "");
 }
 
-/* Bytes of the piece at `offset`: the largest power of two that the alignment and what is left allow, 8 at most. */
+/* Bytes of the piece at `offset`: the largest power of two that the alignment and what is left allow, 8 at
+ * most. */
 static uint64_t piece_size(uint64_t size, uint64_t offset, uint64_t alignment)
 {
     uint64_t piece = 8;
@@ -163,7 +167,8 @@ static void lower_copy(const lowering *l, LLVMValueRef call)
     n = 0;
     for (uint64_t offset = 0, piece; offset < size; offset += piece) {
         piece = piece_size(size, offset, alignment);
-        LLVMValueRef store = LLVMBuildStore(l->builder, values[n++], address_at(l, LLVMGetOperand(call, 0), offset));
+        LLVMValueRef store =
+            LLVMBuildStore(l->builder, values[n++], address_at(l, LLVMGetOperand(call, 0), offset));
         LLVMSetAlignment(store, (unsigned)piece);
     }
     LLVMInstructionEraseFromParent(call);
@@ -179,8 +184,10 @@ static void lower_set(const lowering *l, LLVMValueRef call)
     for (uint64_t offset = 0, piece; offset < size; offset += piece) {
         piece = piece_size(size, offset, alignment);
         LLVMTypeRef type = LLVMIntTypeInContext(l->context, (unsigned)piece * 8);
-        LLVMValueRef value = LLVMConstInt(type, piece == 8 ? pattern : pattern & ((UINT64_C(1) << piece * 8) - 1), false);
-        LLVMValueRef store = LLVMBuildStore(l->builder, value, address_at(l, LLVMGetOperand(call, 0), offset));
+        LLVMValueRef value =
+            LLVMConstInt(type, piece == 8 ? pattern : pattern & ((UINT64_C(1) << piece * 8) - 1), false);
+        LLVMValueRef store =
+            LLVMBuildStore(l->builder, value, address_at(l, LLVMGetOperand(call, 0), offset));
         LLVMSetAlignment(store, (unsigned)piece);
     }
     LLVMInstructionEraseFromParent(call);
@@ -196,7 +203,10 @@ static bool is_marker(LLVMValueRef call)
     return false;
 }
 
-static bool is_fma(LLVMValueRef call) { return ir_is_intrinsic(call, "llvm.fma") || ir_is_intrinsic(call, "llvm.fmuladd"); }
+static bool is_fma(LLVMValueRef call)
+{
+    return ir_is_intrinsic(call, "llvm.fma") || ir_is_intrinsic(call, "llvm.fmuladd");
+}
 
 static void lower(LLVMValueRef instruction, void *context)
 {

@@ -18,6 +18,15 @@ static const char *math_name(tombac_math math)
     return math == TOMBAC_MATH_SAFE ? "safe" : math == TOMBAC_MATH_RELAXED ? "relaxed" : "fast";
 }
 
+/* Adds to a list; NULL where either is missing, so that a failure travels up to write_json. */
+static json_t *append(json_t *list, json_t *value)
+{
+    if (list && value && !json_array_append_new(list, value)) return list;
+    if (!list) json_decref(value);
+    json_decref(list);
+    return NULL;
+}
+
 static json_t *members_json(const ir_type *type);
 
 static json_t *member_json(const ir_member *member)
@@ -32,7 +41,7 @@ static json_t *member_json(const ir_member *member)
 static json_t *members_json(const ir_type *type)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < type->member_count; i++) json_array_append_new(list, member_json(&type->members[i]));
+    for (size_t i = 0; i < type->member_count; i++) list = append(list, member_json(&type->members[i]));
     return list;
 }
 
@@ -40,12 +49,15 @@ static json_t *argument_json(const ir_argument *argument)
 {
     const front_parameter *p = argument->parameter;
     const ir_type *t = &argument->type;
-    const char *kind = p->binding == FRONT_THREADGROUP ? "threadgroup" : p->space == FRONT_CONSTANT ? "constant" : "buffer";
+    const char *kind = p->binding == FRONT_THREADGROUP ? "threadgroup"
+                       : p->space == FRONT_CONSTANT    ? "constant"
+                                                       : "buffer";
     bool writable = p->binding == FRONT_BUFFER && p->space == FRONT_DEVICE && !p->is_const;
-    return json_pack("{s:s, s:s, s:i, s:b, s:b, s:b, s:s, s:s, s:i, s:b, s:I, s:I, s:o}", "name", p->name, "kind", kind,
-        "index", (int)p->index, "writable", writable, "reference", p->is_reference, "active", argument->active, "type",
-        t->name, "scalar", ir_scalar_name(t->scalar), "vector_length", (int)t->vector_length, "packed", t->packed, "size",
-        (json_int_t)t->size, "alignment", (json_int_t)(t->alignment ? t->alignment : 1), "members", members_json(t));
+    return json_pack("{s:s, s:s, s:i, s:b, s:b, s:b, s:s, s:s, s:i, s:b, s:I, s:I, s:o}", "name", p->name,
+        "kind", kind, "index", (int)p->index, "writable", writable, "reference", p->is_reference, "active",
+        argument->active, "type", t->name, "scalar", ir_scalar_name(t->scalar), "vector_length",
+        (int)t->vector_length, "packed", t->packed, "size", (json_int_t)t->size, "alignment",
+        (json_int_t)(t->alignment ? t->alignment : 1), "members", members_json(t));
 }
 
 static json_t *required_json(const front_kernel *kernel)
@@ -57,12 +69,13 @@ static json_t *required_json(const front_kernel *kernel)
 static json_t *kernel_json(const front_kernel *kernel, const ir_argument *arguments, size_t count)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < count; i++) json_array_append_new(list, argument_json(&arguments[i]));
+    for (size_t i = 0; i < count; i++) list = append(list, argument_json(&arguments[i]));
     uint32_t most = kernel->max_total_threads;
     if (!most || most > TB_MAX_THREADS_PER_THREADGROUP) most = TB_MAX_THREADS_PER_THREADGROUP;
-    return json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:o}", "name", kernel->name, "function", kernel->function, "file",
-        kernel->file ? kernel->file : "", "line", (int)kernel->line, "max_total_threads_per_threadgroup", (int)most,
-        "required_threads_per_threadgroup", required_json(kernel), "arguments", list);
+    return json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:o}", "name", kernel->name, "function",
+        kernel->function, "file", kernel->file ? kernel->file : "", "line", (int)kernel->line,
+        "max_total_threads_per_threadgroup", (int)most, "required_threads_per_threadgroup",
+        required_json(kernel), "arguments", list);
 }
 
 static json_t *constants_json(const ir_kernel *kernel)
@@ -71,10 +84,10 @@ static json_t *constants_json(const ir_kernel *kernel)
     for (size_t i = 0; i < kernel->constant_count; i++) {
         const ir_constant_state *state = &kernel->constants[i];
         const front_constant *c = state->constant;
-        json_array_append_new(list,
-            json_pack("{s:s, s:i, s:s, s:s, s:i, s:b, s:b}", "name", c->name, "index", (int)c->index, "type", c->type_text,
-                "scalar", ir_scalar_name(c->type), "vector_length", (int)c->vector_length, "used", state->used, "set",
-                state->set));
+        list =
+            append(list, json_pack("{s:s, s:i, s:s, s:s, s:i, s:b, s:b}", "name", c->name, "index",
+                             (int)c->index, "type", c->type_text, "scalar", ir_scalar_name(c->type),
+                             "vector_length", (int)c->vector_length, "used", state->used, "set", state->set));
     }
     return list;
 }
@@ -86,8 +99,8 @@ static json_t *dependencies_json(const front_unit *unit)
         const front_dependency *d = front_dependency_at(unit, i);
         char hash[17];
         snprintf(hash, sizeof hash, "%016llx", (unsigned long long)d->hash);
-        json_array_append_new(list,
-            json_pack("{s:s, s:I, s:s}", "path", d->path, "size", (json_int_t)d->size, "hash", hash));
+        list = append(
+            list, json_pack("{s:s, s:I, s:s}", "path", d->path, "size", (json_int_t)d->size, "hash", hash));
     }
     return list;
 }
@@ -103,18 +116,24 @@ static tombac_status write_json(json_t *value, tb_text *json, tombac_error **err
     return json->bad ? tb_fail_memory(error) : TOMBAC_OK;
 }
 
-tombac_status ir_manifest(const ir_kernel *kernel, const char *engine, const char *standard, size_t context_size,
-    tb_text *json, tombac_error **error)
+tombac_status ir_manifest(const ir_kernel *kernel, const char *engine, const char *standard,
+    size_t context_size, tb_text *json, tombac_error **error)
 {
     json_t *facts = kernel_json(kernel->kernel, kernel->arguments, kernel->argument_count);
-    json_object_set_new(facts, "static_threadgroup_memory", json_integer((json_int_t)kernel->static_threadgroup_memory));
-    json_object_set_new(facts, "threadgroup_barriers", json_boolean(kernel->threadgroup_barriers));
-    json_object_set_new(facts, "simdgroup_operations", json_boolean(kernel->simdgroup_operations));
-    json_object_set_new(facts, "context_size", json_integer((json_int_t)context_size));
-    json_t *manifest = json_pack("{s:i, s:i, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o}", "format", 1, "abi", TB_ABI_VERSION,
-        "tombac", TOMBAC_VERSION, "engine", engine ? engine : "", "target", kernel->target, "standard",
-        standard ? standard : "metal3.2", "math", math_name(kernel->math), "kernel", facts, "constants",
-        constants_json(kernel), "dependencies", dependencies_json(kernel->unit));
+    json_t *more = json_pack("{s:I, s:b, s:b, s:I}", "static_threadgroup_memory",
+        (json_int_t)kernel->static_threadgroup_memory, "threadgroup_barriers",
+        (int)kernel->threadgroup_barriers, "simdgroup_operations", (int)kernel->simdgroup_operations,
+        "context_size", (json_int_t)context_size);
+    if (!facts || !more || json_object_update(facts, more)) {
+        json_decref(facts);
+        json_decref(more);
+        return tb_fail_memory(error);
+    }
+    json_decref(more);
+    json_t *manifest = json_pack("{s:i, s:i, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o}", "format", 1, "abi",
+        TB_ABI_VERSION, "tombac", TOMBAC_VERSION, "engine", engine ? engine : "", "target", kernel->target,
+        "standard", standard ? standard : "metal3.2", "math", math_name(kernel->math), "kernel", facts,
+        "constants", constants_json(kernel), "dependencies", dependencies_json(kernel->unit));
     return write_json(manifest, json, error);
 }
 
@@ -128,9 +147,9 @@ static tombac_status reflect_kernel(LLVMContextRef context, const ir_annotation 
     size_t n;
     tombac_status status = ir_arguments_reflect(context, function, kernel, &arguments, &n, error);
     if (status != TOMBAC_OK) return status;
-    json_array_append_new(list, kernel_json(kernel, arguments, n));
+    int failed = json_array_append_new(list, kernel_json(kernel, arguments, n));
     ir_arguments_free(arguments, n);
-    return TOMBAC_OK;
+    return failed ? tb_fail_memory(error) : TOMBAC_OK;
 }
 
 tombac_status ir_reflect_unit(
@@ -140,7 +159,8 @@ tombac_status ir_reflect_unit(
     LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRange(bitcode, size, "source", false);
     LLVMModuleRef module = NULL;
     tombac_status status = TOMBAC_OK;
-    if (LLVMParseBitcodeInContext2(context, buffer, &module)) status = ir_internal_error(NULL, error, "damaged bitcode");
+    if (LLVMParseBitcodeInContext2(context, buffer, &module))
+        status = ir_internal_error(NULL, error, "damaged bitcode");
     LLVMDisposeMemoryBuffer(buffer);
     ir_annotation *annotations = NULL;
     size_t count = 0;

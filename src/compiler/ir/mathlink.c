@@ -1,8 +1,9 @@
-/* The math library: __tombac_FN.f32 becomes __tombac_fast_FN.f32 or __tombac_precise_FN.f32, whose bodies are linked in.
+/* The math library: __tombac_FN.f32 becomes __tombac_fast_FN.f32 or __tombac_precise_FN.f32, whose bodies are
+ * linked in.
  *
- * Safe math takes the precise functions, fast and relaxed math the fast ones, except at a call that a pragma made strict:
- * such a call returns a float without the "afn" flag. The library is read lazily and its functions are linkonce_odr, so that
- * only what a kernel uses is read and linked. */
+ * Safe math takes the precise functions, fast and relaxed math the fast ones, except at a call that a pragma
+ * made strict: such a call returns a float without the "afn" flag. The library is read lazily and its
+ * functions are linkonce_odr, so that only what a kernel uses is read and linked. */
 #include "compiler/ir/steps.h"
 
 #include <llvm-c/BitReader.h>
@@ -10,10 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const functions[] = {"acos", "acosh", "acospi", "asin", "asinh", "asinpi", "atan", "atanh", "atanpi",
-    "cbrt", "cos", "cosh", "cospi", "exp", "exp2", "exp10", "expm1", "log", "log1p", "log2", "log10", "rsqrt", "sin", "sinh",
-    "sinpi", "tan", "tanh", "tanpi", "erf", "erfc", "lgamma", "tgamma", "atan2", "divide", "fmod", "hypot", "pow", "powr",
-    "nextafter", "remainder", "sincos", "frexp", "modf", "ldexp", "ilogb"};
+static const char *const functions[] = {"acos", "acosh", "acospi", "asin", "asinh", "asinpi", "atan", "atanh",
+    "atanpi", "cbrt", "cos", "cosh", "cospi", "exp", "exp2", "exp10", "expm1", "log", "log1p", "log2",
+    "log10", "rsqrt", "sin", "sinh", "sinpi", "tan", "tanh", "tanpi", "erf", "erfc", "lgamma", "tgamma",
+    "atan2", "divide", "fmod", "hypot", "pow", "powr", "nextafter", "remainder", "sincos", "frexp", "modf",
+    "ldexp", "ilogb"};
 
 static void redirect_calls(LLVMValueRef generic, const char *name, tombac_math math)
 {
@@ -71,11 +73,12 @@ static tombac_status link_library(ir_kernel *kernel, const char *path, tombac_er
         if (!LLVMIsDeclaration(f)) LLVMSetLinkage(f, LLVMLinkOnceODRLinkage);
     }
     for (LLVMValueRef g = LLVMGetFirstGlobal(library); g; g = LLVMGetNextGlobal(g)) {
-        if (ir_name_starts(g, "llvm.")) LLVMSetInitializer(g, NULL); /* llvm.used and the like keep everything */
+        if (ir_name_starts(g, "llvm."))
+            LLVMSetInitializer(g, NULL); /* llvm.used and the like keep everything */
     }
     if (LLVMLinkModules2(kernel->module, library)) {
-        return ir_internal_error(kernel->kernel, error, "linking the math library failed: %s",
-            tb_text_string(&kernel->messages));
+        return ir_internal_error(
+            kernel->kernel, error, "linking the math library failed: %s", tb_text_string(&kernel->messages));
     }
     return TOMBAC_OK;
 }

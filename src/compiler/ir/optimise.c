@@ -1,7 +1,8 @@
 /* The scalar optimisation for engines whose convergence no longer needs the source's control flow.
  *
- * Two rounds of full unrolling and scalar replacement: tiles in nested loops become values only after the second. Instcombine
- * never verifies its fixpoint (it would end the process). The thresholds let a loop that indexes a private array unroll. */
+ * Two rounds of full unrolling and scalar replacement: tiles in nested loops become values only after the
+ * second. Instcombine never verifies its fixpoint (it would end the process). The thresholds let a loop that
+ * indexes a private array unroll. */
 #include "compiler/ir/steps.h"
 
 #define COMBINE "instcombine<no-verify-fixpoint>"

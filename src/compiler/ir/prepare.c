@@ -56,9 +56,10 @@ static tombac_status make_machine(ir_kernel *kernel, tombac_error **error)
         LLVMDisposeMessage(message);
         return status;
     }
-    kernel->machine = LLVMCreateTargetMachine(target, triple, kernel->target, "", LLVMCodeGenLevelDefault, LLVMRelocPIC,
-        LLVMCodeModelSmall);
-    if (!kernel->machine) return ir_internal_error(kernel->kernel, error, "no code generator for %s", kernel->target);
+    kernel->machine = LLVMCreateTargetMachine(
+        target, triple, kernel->target, "", LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelSmall);
+    if (!kernel->machine)
+        return ir_internal_error(kernel->kernel, error, "no code generator for %s", kernel->target);
     LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(kernel->machine);
     LLVMSetModuleDataLayout(kernel->module, layout);
     LLVMDisposeTargetData(layout);
@@ -93,7 +94,8 @@ tombac_status ir_emit_object(ir_kernel *kernel, bool assembly, tb_text *object, 
     tb_text_append(object, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer));
     LLVMDisposeMemoryBuffer(buffer);
     if (kernel->messages.size) {
-        return ir_internal_error(kernel->kernel, error, "code generation: %s", tb_text_string(&kernel->messages));
+        return ir_internal_error(
+            kernel->kernel, error, "code generation: %s", tb_text_string(&kernel->messages));
     }
     return object->bad ? tb_fail_memory(error) : TOMBAC_OK;
 }
@@ -118,18 +120,23 @@ static void remove_attribute(LLVMValueRef function, const char *name)
 }
 
 /* Threadgroup variables stay external as long as globalopt runs: it would reason from their initial value. */
-static bool is_threadgroup(LLVMValueRef global) { return LLVMGetPointerAddressSpace(LLVMTypeOf(global)) == 3; }
+static bool is_threadgroup(LLVMValueRef global)
+{
+    return LLVMGetPointerAddressSpace(LLVMTypeOf(global)) == 3;
+}
 
 /* Everything becomes internal; everything with a body is to be inlined, whatever the source says. */
 static void internalise(LLVMModuleRef module)
 {
-    static const char *const strings[] = {"target-cpu", "target-features", "tune-cpu", "frame-pointer", "no-trapping-math",
-        "stack-protector-buffer-size", "min-legal-vector-width", "sycl-module-id", "no-builtins"};
-    static const char *const enums[] = {"noinline", "optnone", "optsize", "minsize", "mustprogress", "uwtable", "ssp",
-        "sspstrong", "sspreq"};
+    static const char *const strings[] = {"target-cpu", "target-features", "tune-cpu", "frame-pointer",
+        "no-trapping-math", "stack-protector-buffer-size", "min-legal-vector-width", "sycl-module-id",
+        "no-builtins"};
+    static const char *const enums[] = {
+        "noinline", "optnone", "optsize", "minsize", "mustprogress", "uwtable", "ssp", "sspstrong", "sspreq"};
     for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
         for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++) {
-            LLVMRemoveStringAttributeAtIndex(f, LLVMAttributeFunctionIndex, strings[i], (unsigned)strlen(strings[i]));
+            LLVMRemoveStringAttributeAtIndex(
+                f, LLVMAttributeFunctionIndex, strings[i], (unsigned)strlen(strings[i]));
         }
         for (size_t i = 0; i < sizeof enums / sizeof enums[0]; i++) remove_attribute(f, enums[i]);
         if (LLVMIsDeclaration(f)) continue;
@@ -141,7 +148,8 @@ static void internalise(LLVMModuleRef module)
     for (LLVMValueRef g = LLVMGetFirstGlobal(module); g; g = LLVMGetNextGlobal(g)) {
         LLVMLinkage linkage = LLVMGetLinkage(g);
         LLVMSetComdat(g, NULL);
-        if (LLVMIsDeclaration(g) || linkage == LLVMAppendingLinkage || linkage == LLVMExternalLinkage) continue;
+        if (LLVMIsDeclaration(g) || linkage == LLVMAppendingLinkage || linkage == LLVMExternalLinkage)
+            continue;
         LLVMSetLinkage(g, is_threadgroup(g) ? LLVMExternalLinkage : LLVMInternalLinkage);
     }
 }
@@ -149,7 +157,9 @@ static void internalise(LLVMModuleRef module)
 static void internalise_globals(LLVMModuleRef module, bool threadgroup)
 {
     for (LLVMValueRef g = LLVMGetFirstGlobal(module); g; g = LLVMGetNextGlobal(g)) {
-        if (LLVMIsDeclaration(g) || LLVMGetLinkage(g) != LLVMExternalLinkage || is_threadgroup(g) != threadgroup) continue;
+        if (LLVMIsDeclaration(g) || LLVMGetLinkage(g) != LLVMExternalLinkage ||
+            is_threadgroup(g) != threadgroup)
+            continue;
         LLVMSetLinkage(g, LLVMInternalLinkage);
     }
 }
@@ -189,8 +199,8 @@ static void note_operation(LLVMValueRef instruction, void *context)
     ir_kernel *kernel = context;
     LLVMValueRef callee = ir_callee(instruction);
     if (!callee) return;
-    static const char *const group[] = {"__tombac_simd_", "__tombac_quad_", "__tombac_matrix_multiply",
-        "__tombac_simdgroup_barrier"};
+    static const char *const group[] = {
+        "__tombac_simd_", "__tombac_quad_", "__tombac_matrix_multiply", "__tombac_simdgroup_barrier"};
     for (size_t i = 0; i < sizeof group / sizeof group[0]; i++) {
         if (ir_name_starts(callee, group[i])) kernel->simdgroup_operations = true;
     }
@@ -245,7 +255,8 @@ static tombac_status specialise(ir_kernel *kernel, const ir_request *request, to
     return status;
 }
 
-/* Functions that call themselves at their end become loops, so that they can be inlined; the kernel is left as it is. */
+/* Functions that call themselves at their end become loops, so that they can be inlined; the kernel is left
+ * as it is. */
 static tombac_status unroll_recursion(ir_kernel *kernel, tombac_error **error)
 {
     bool left = false;
@@ -255,7 +266,8 @@ static tombac_status unroll_recursion(ir_kernel *kernel, tombac_error **error)
     if (!left) return TOMBAC_OK;
     ir_add_function_attribute(kernel->function, "noinline", 0);
     ir_add_function_attribute(kernel->function, "optnone", 0);
-    tombac_status status = ir_run_passes(kernel, "function(sroa,instsimplify,simplifycfg,tailcallelim,simplifycfg)", error);
+    tombac_status status =
+        ir_run_passes(kernel, "function(sroa,instsimplify,simplifycfg,tailcallelim,simplifycfg)", error);
     remove_attribute(kernel->function, "optnone");
     remove_attribute(kernel->function, "noinline");
     return status == TOMBAC_OK ? ir_run_passes(kernel, "always-inline,globaldce", error) : status;
@@ -275,13 +287,16 @@ static tombac_status inline_and_clean(ir_kernel *kernel, const char *math_librar
     status = ir_run_passes(kernel, "always-inline,globaldce", error);
     if (status == TOMBAC_OK) status = unroll_recursion(kernel, error);
     if (status == TOMBAC_OK) status = ir_loops_merge_latches(kernel->function, error);
-    /* First sroa: it splits copies of structs by their members, not by the alignment that the inliner gives them. */
+    /* First sroa: it splits copies of structs by their members, not by the alignment that the inliner gives
+     * them. */
     if (status == TOMBAC_OK) status = ir_run_passes(kernel, "function(sroa)", error);
     if (status == TOMBAC_OK) ir_lower_intrinsics(kernel->module, kernel->function);
     if (status == TOMBAC_OK) ir_define_results(kernel->module, kernel->function);
-    if (status == TOMBAC_OK) status = ir_run_passes(kernel, "function(sroa,instsimplify,sccp,sroa),globaldce", error);
+    if (status == TOMBAC_OK)
+        status = ir_run_passes(kernel, "function(sroa,instsimplify,sccp,sroa),globaldce", error);
     /* A call whose target became known by sroa (a function pointer as an argument) can be inlined now. */
-    if (status == TOMBAC_OK) status = ir_run_passes(kernel, "always-inline,function(sroa,instsimplify,sccp,dce),globaldce", error);
+    if (status == TOMBAC_OK)
+        status = ir_run_passes(kernel, "always-inline,function(sroa,instsimplify,sccp,dce),globaldce", error);
     if (status == TOMBAC_OK) ir_lower_intrinsics(kernel->module, kernel->function);
     if (status == TOMBAC_OK) ir_define_results(kernel->module, kernel->function);
     if (status == TOMBAC_OK) status = ir_loops_merge_latches(kernel->function, error);

@@ -10,17 +10,19 @@ typedef struct ir_annotation {
     const char *text; /* lives as long as the context */
     size_t length;
 } ir_annotation;
-tombac_status ir_annotations_read(LLVMModuleRef module, ir_annotation **list, size_t *count, tombac_error **error);
+tombac_status ir_annotations_read(
+    LLVMModuleRef module, ir_annotation **list, size_t *count, tombac_error **error);
 /* The function of `kernel`, by "tombac.kernel:NAME" or "tombac.host_name:NAME"; NULL where there is none. */
 LLVMValueRef ir_annotations_kernel(const ir_annotation *list, size_t count, const front_kernel *kernel);
 /* The global annotated PREFIX followed by NAME, or NULL. */
-LLVMValueRef ir_annotations_find(const ir_annotation *list, size_t count, const char *prefix, const char *name);
+LLVMValueRef ir_annotations_find(
+    const ir_annotation *list, size_t count, const char *prefix, const char *name);
 /* Removes all annotations and the lists that keep globals alive. */
 void ir_annotations_erase(LLVMModuleRef module);
 
-/* constants.c: gives function constants their values and evaluates what depends on them. Fills kernel->constants. Constants
- * without a value, and what cannot be computed for want of one, become declarations; ir_constants_verify refuses a
- * kernel that still reads one. */
+/* constants.c: gives function constants their values and evaluates what depends on them. Fills
+ * kernel->constants. Constants without a value, and what cannot be computed for want of one, become
+ * declarations; ir_constants_verify refuses a kernel that still reads one. */
 /* Keeps the functions that show conditions of arguments until all are read, and drops them. */
 void ir_constants_keep(ir_kernel *kernel);
 void ir_constants_drop(ir_kernel *kernel);
@@ -41,18 +43,21 @@ void ir_arguments_free(ir_argument *arguments, size_t count);
 /* thunk.c: makes IR_KERNEL_FUNCTION, which calls `body` with positions computed. */
 tombac_status ir_thunk_build(ir_kernel *kernel, LLVMValueRef body, tombac_error **error);
 
-/* mathlink.c: chooses fast or precise for every __tombac_FN.f32 and links the math library if it is needed. */
+/* mathlink.c: chooses fast or precise for every __tombac_FN.f32 and links the math library if it is needed.
+ */
 tombac_status ir_math_link(ir_kernel *kernel, const char *library, tombac_error **error);
 
-/* loops.c: gives every loop one latch (before SSA form: no header phis are expected, but they are handled). */
+/* loops.c: gives every loop one latch (before SSA form: no header phis are expected, but they are handled).
+ */
 tombac_status ir_loops_merge_latches(LLVMValueRef function, tombac_error **error);
 
 /* lower.c: fmuladd, round, memory intrinsics, lifetime markers. */
 void ir_lower_intrinsics(LLVMModuleRef module, LLVMValueRef function);
 
-/* define.c: results for what C++ leaves undefined and machines disagree about, the same in every engine: division by zero
- * (quotient 0, remainder the dividend), the overflowing signed division (the dividend, 0), shift counts (modulo the width),
- * conversions out of range (saturate, NaN to 0), the count of zeros in 0 (the width), the absolute value of the minimum. */
+/* define.c: results for what C++ leaves undefined and machines disagree about, the same in every engine:
+ * division by zero (quotient 0, remainder the dividend), the overflowing signed division (the dividend, 0),
+ * shift counts (modulo the width), conversions out of range (saturate, NaN to 0), the count of zeros in 0
+ * (the width), the absolute value of the minimum. */
 void ir_define_results(LLVMModuleRef module, LLVMValueRef function);
 
 /* arena.c: threadgroup variables become offsets from __tombac_threadgroup_memory(). */

@@ -51,8 +51,8 @@ unsigned ir_operand_alignment(LLVMValueRef call, unsigned operand)
     return attribute ? (unsigned)LLVMGetEnumAttributeValue(attribute) : 1;
 }
 
-LLVMValueRef ir_build_intrinsic(LLVMBuilderRef builder, LLVMModuleRef module, const char *name, LLVMTypeRef *types,
-    unsigned type_count, LLVMValueRef *operands, unsigned count)
+LLVMValueRef ir_build_intrinsic(LLVMBuilderRef builder, LLVMModuleRef module, const char *name,
+    LLVMTypeRef *types, unsigned type_count, LLVMValueRef *operands, unsigned count)
 {
     unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
     LLVMValueRef function = LLVMGetIntrinsicDeclaration(module, id, types, type_count);
@@ -67,7 +67,8 @@ LLVMValueRef ir_declare(LLVMModuleRef module, const char *name, LLVMTypeRef type
 
 void ir_visit(LLVMValueRef function, ir_visitor *visit, void *context)
 {
-    for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function); block; block = LLVMGetNextBasicBlock(block)) {
+    for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function); block;
+        block = LLVMGetNextBasicBlock(block)) {
         for (LLVMValueRef instruction = LLVMGetFirstInstruction(block); instruction;) {
             LLVMValueRef next = LLVMGetNextInstruction(instruction);
             visit(instruction, context);

@@ -21,8 +21,8 @@ void ir_mark_pure(LLVMValueRef function);
 unsigned ir_operand_alignment(LLVMValueRef call, unsigned operand);
 
 /* A call to an intrinsic overloaded on `types`. */
-LLVMValueRef ir_build_intrinsic(LLVMBuilderRef builder, LLVMModuleRef module, const char *name, LLVMTypeRef *types,
-    unsigned type_count, LLVMValueRef *operands, unsigned count);
+LLVMValueRef ir_build_intrinsic(LLVMBuilderRef builder, LLVMModuleRef module, const char *name,
+    LLVMTypeRef *types, unsigned type_count, LLVMValueRef *operands, unsigned count);
 /* The function `name`, declared if it is not there. */
 LLVMValueRef ir_declare(LLVMModuleRef module, const char *name, LLVMTypeRef type);
 
@@ -37,8 +37,8 @@ void ir_visit(LLVMValueRef function, ir_visitor *visit, void *context);
 tombac_status ir_internal_error(const front_kernel *kernel, tombac_error **error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The user's source position of an instruction: the innermost one that is not in Tombac's own headers. `file` is not
- * zero-terminated by LLVM's promise, so its length is given; NULL, 0, 0 where unknown. */
+/* The user's source position of an instruction: the innermost one that is not in Tombac's own headers. `file`
+ * is not zero-terminated by LLVM's promise, so its length is given; NULL, 0, 0 where unknown. */
 typedef struct ir_position {
     const char *file;
     unsigned file_length, line;

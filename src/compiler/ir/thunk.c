@@ -1,8 +1,9 @@
-/* The entry thunk: IR_KERNEL_FUNCTION(bindable arguments) computes the positions and calls the source's kernel.
+/* The entry thunk: IR_KERNEL_FUNCTION(bindable arguments) computes the positions and calls the source's
+ * kernel.
  *
- * Every thread-position and size attribute of Metal becomes an expression over the position calls of docs/operations.md, of
- * the width that the parameter has: scalars come as integers, vectors as byval pointers to class-template structs whose
- * components lie one after the other. */
+ * Every thread-position and size attribute of Metal becomes an expression over the position calls of
+ * docs/operations.md, of the width that the parameter has: scalars come as integers, vectors as byval
+ * pointers to class-template structs whose components lie one after the other. */
 #include "compiler/ir/steps.h"
 
 #include "artifact/abi.h"
@@ -18,7 +19,10 @@ typedef struct thunk {
 
 /* ---- Position calls ---- */
 
-static LLVMValueRef number(const thunk *t, uint32_t value) { return LLVMConstInt(t->i32, value, false); }
+static LLVMValueRef number(const thunk *t, uint32_t value)
+{
+    return LLVMConstInt(t->i32, value, false);
+}
 
 /* A call of __tombac_NAME whose value is in [low, high); high 0: nothing is known. */
 static LLVMValueRef position_call(const thunk *t, const char *name, uint32_t low, uint32_t high)
@@ -31,10 +35,12 @@ static LLVMValueRef position_call(const thunk *t, const char *name, uint32_t low
     ir_mark_pure(function);
     LLVMValueRef call = LLVMBuildCall2(t->builder, type, function, NULL, 0, "");
     if (high) {
-        LLVMMetadataRef range[2] = {LLVMValueAsMetadata(number(t, low)), LLVMValueAsMetadata(number(t, high))};
+        LLVMMetadataRef range[2] = {
+            LLVMValueAsMetadata(number(t, low)), LLVMValueAsMetadata(number(t, high))};
         LLVMContextRef context = t->kernel->context;
         LLVMMetadataRef node = LLVMMDNodeInContext2(context, range, 2);
-        LLVMSetMetadata(call, LLVMGetMDKindIDInContext(context, "range", 5), LLVMMetadataAsValue(context, node));
+        LLVMSetMetadata(
+            call, LLVMGetMDKindIDInContext(context, "range", 5), LLVMMetadataAsValue(context, node));
     }
     return call;
 }
@@ -80,7 +86,10 @@ static LLVMValueRef in_grid(const thunk *t, unsigned d)
     LLVMValueRef inside = component_call(t, "thread_position", d, 0, LIMIT);
     return LLVMBuildAdd(t->builder, LLVMBuildMul(t->builder, group, size, ""), inside, "");
 }
-static LLVMValueRef in_threadgroup(const thunk *t, unsigned d) { return component_call(t, "thread_position", d, 0, LIMIT); }
+static LLVMValueRef in_threadgroup(const thunk *t, unsigned d)
+{
+    return component_call(t, "thread_position", d, 0, LIMIT);
+}
 static LLVMValueRef group_in_grid(const thunk *t, unsigned d)
 {
     return component_call(t, "threadgroup_position_in_grid", d, 0, 0);
@@ -93,12 +102,30 @@ static LLVMValueRef launched_size(const thunk *t, unsigned d)
 {
     return component_call(t, "dispatch_threads_per_threadgroup", d, 1, LIMIT + 1);
 }
-static LLVMValueRef grid_threads(const thunk *t, unsigned d) { return component_call(t, "threads_per_grid", d, 0, 0); }
-static LLVMValueRef grid_groups(const thunk *t, unsigned d) { return component_call(t, "threadgroups_per_grid", d, 0, 0); }
-static LLVMValueRef origin(const thunk *t, unsigned d) { return component_call(t, "grid_origin", d, 0, 0); }
-static LLVMValueRef index_in_group(const thunk *t, unsigned d) { return position_call(t, "thread_index", 0, LIMIT); }
-static LLVMValueRef lane(const thunk *t, unsigned d) { return position_call(t, "lane", 0, TB_SIMD_WIDTH); }
-static LLVMValueRef simdgroup(const thunk *t, unsigned d) { return position_call(t, "simdgroup", 0, GROUP_LIMIT); }
+static LLVMValueRef grid_threads(const thunk *t, unsigned d)
+{
+    return component_call(t, "threads_per_grid", d, 0, 0);
+}
+static LLVMValueRef grid_groups(const thunk *t, unsigned d)
+{
+    return component_call(t, "threadgroups_per_grid", d, 0, 0);
+}
+static LLVMValueRef origin(const thunk *t, unsigned d)
+{
+    return component_call(t, "grid_origin", d, 0, 0);
+}
+static LLVMValueRef index_in_group(const thunk *t, unsigned d)
+{
+    return position_call(t, "thread_index", 0, LIMIT);
+}
+static LLVMValueRef lane(const thunk *t, unsigned d)
+{
+    return position_call(t, "lane", 0, TB_SIMD_WIDTH);
+}
+static LLVMValueRef simdgroup(const thunk *t, unsigned d)
+{
+    return position_call(t, "simdgroup", 0, GROUP_LIMIT);
+}
 static LLVMValueRef simdgroups(const thunk *t, unsigned d)
 {
     return position_call(t, "simdgroups_per_threadgroup", 1, GROUP_LIMIT + 1);
@@ -107,7 +134,10 @@ static LLVMValueRef simdgroups_launched(const thunk *t, unsigned d)
 {
     return position_call(t, "dispatch_simdgroups_per_threadgroup", 1, GROUP_LIMIT + 1);
 }
-static LLVMValueRef simd_width(const thunk *t, unsigned d) { return number(t, TB_SIMD_WIDTH); }
+static LLVMValueRef simd_width(const thunk *t, unsigned d)
+{
+    return number(t, TB_SIMD_WIDTH);
+}
 static LLVMValueRef lane_in_quad(const thunk *t, unsigned d)
 {
     return LLVMBuildAnd(t->builder, lane(t, 0), number(t, 3), "");
@@ -120,7 +150,10 @@ static LLVMValueRef quadgroups(const thunk *t, unsigned d)
 {
     return quads(t, position_call(t, "thread_count", 1, LIMIT + 1));
 }
-static LLVMValueRef quadgroups_launched(const thunk *t, unsigned d) { return quads(t, threads_launched(t)); }
+static LLVMValueRef quadgroups_launched(const thunk *t, unsigned d)
+{
+    return quads(t, threads_launched(t));
+}
 
 static const struct {
     const char *attribute;
@@ -206,8 +239,8 @@ static LLVMValueRef position_operand(
             value = resize(t, positions[i].make(t, 0), type);
         }
         if (value) return value;
-        tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "parameter '%s': attribute %s cannot have type %s", parameter->name,
-            parameter->position, parameter->type_text);
+        tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "parameter '%s': attribute %s cannot have type %s",
+            parameter->name, parameter->position, parameter->type_text);
         tb_error_set_location(error, NULL, parameter->line, parameter->column);
         return NULL;
     }
@@ -244,8 +277,8 @@ static LLVMValueRef declare_thunk(ir_kernel *kernel, tombac_error **error)
         bool threadgroup = kernel->arguments[i].parameter->binding == FRONT_THREADGROUP;
         types[i] = LLVMPointerTypeInContext(kernel->context, threadgroup ? 3 : 1);
     }
-    LLVMTypeRef type =
-        LLVMFunctionType(LLVMVoidTypeInContext(kernel->context), types, (unsigned)kernel->argument_count, false);
+    LLVMTypeRef type = LLVMFunctionType(
+        LLVMVoidTypeInContext(kernel->context), types, (unsigned)kernel->argument_count, false);
     free(types);
     LLVMValueRef function = LLVMAddFunction(kernel->module, IR_KERNEL_FUNCTION, type);
     ir_add_function_attribute(function, "nounwind", 0);
@@ -260,8 +293,8 @@ tombac_status ir_thunk_build(ir_kernel *kernel, LLVMValueRef body, tombac_error 
     const front_kernel *source = kernel->kernel;
     unsigned count = LLVMCountParams(body);
     if (count != source->parameter_count) {
-        return ir_internal_error(source, error, "the bitcode has %u parameters, the source %zu", count,
-            source->parameter_count);
+        return ir_internal_error(
+            source, error, "the bitcode has %u parameters, the source %zu", count, source->parameter_count);
     }
     LLVMValueRef *operands = calloc(count + 1, sizeof(LLVMValueRef));
     kernel->function = operands ? declare_thunk(kernel, error) : NULL;
@@ -271,7 +304,8 @@ tombac_status ir_thunk_build(ir_kernel *kernel, LLVMValueRef body, tombac_error 
         return TOMBAC_ERROR_MEMORY;
     }
     thunk t = {kernel, LLVMCreateBuilderInContext(kernel->context), LLVMInt32TypeInContext(kernel->context)};
-    LLVMPositionBuilderAtEnd(t.builder, LLVMAppendBasicBlockInContext(kernel->context, kernel->function, "entry"));
+    LLVMPositionBuilderAtEnd(
+        t.builder, LLVMAppendBasicBlockInContext(kernel->context, kernel->function, "entry"));
     unsigned bindable = 0;
     bool good = true;
     for (unsigned i = 0; i < count && good; i++) {
@@ -283,7 +317,8 @@ tombac_status ir_thunk_build(ir_kernel *kernel, LLVMValueRef body, tombac_error 
             bool fits = type == LLVMTypeOf(own);
             operands[i] = !kernel->arguments[bindable].active ? LLVMConstNull(type) : fits ? own : NULL;
             if (!operands[i]) {
-                ir_internal_error(source, error, "argument '%s' has an unexpected type", source->parameters[i].name);
+                ir_internal_error(
+                    source, error, "argument '%s' has an unexpected type", source->parameters[i].name);
             }
             bindable++;
         }

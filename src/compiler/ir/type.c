@@ -1,19 +1,35 @@
 /* Types from clang's debug metadata, walked with LLVM-C's generic node operands.
  *
- * Operand positions are those of LLVM 22, which llvm/IR/DebugInfoMetadata.h fixes: every DIType begins with file, scope, name,
- * size and offset; then come DIDerivedType's base type, DICompositeType's base type and elements, DISubroutineType's types.
- * DISubprogram has its type at 4. Metal's vector and matrix classes are taken by name, because clang leaves out the bodies of
- * classes whose constructors it did not emit. */
+ * Operand positions are those of LLVM 22, which llvm/IR/DebugInfoMetadata.h fixes: every DIType begins with
+ * file, scope, name, size and offset; then come DIDerivedType's base type, DICompositeType's base type and
+ * elements, DISubroutineType's types. DISubprogram has its type at 4. Metal's vector and matrix classes are
+ * taken by name, because clang leaves out the bodies of classes whose constructors it did not emit. */
 #include "compiler/ir/type.h"
 
 #include <llvm-c/DebugInfo.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { TAG_ARRAY = 0x01, TAG_CLASS = 0x02, TAG_ENUM = 0x04, TAG_MEMBER = 0x0d, TAG_POINTER = 0x0f, TAG_REFERENCE = 0x10,
-    TAG_STRUCT = 0x13, TAG_TYPEDEF = 0x16, TAG_UNION = 0x17, TAG_INHERITANCE = 0x1c, TAG_SUBRANGE = 0x21,
-    TAG_BASE = 0x24, TAG_CONST = 0x26, TAG_VOLATILE = 0x35, TAG_RESTRICT = 0x37, TAG_RVALUE = 0x42, TAG_ATOMIC = 0x47,
-    TAG_TEMPLATE_ALIAS = 0x43 };
+enum {
+    TAG_ARRAY = 0x01,
+    TAG_CLASS = 0x02,
+    TAG_ENUM = 0x04,
+    TAG_MEMBER = 0x0d,
+    TAG_POINTER = 0x0f,
+    TAG_REFERENCE = 0x10,
+    TAG_STRUCT = 0x13,
+    TAG_TYPEDEF = 0x16,
+    TAG_UNION = 0x17,
+    TAG_INHERITANCE = 0x1c,
+    TAG_SUBRANGE = 0x21,
+    TAG_BASE = 0x24,
+    TAG_CONST = 0x26,
+    TAG_VOLATILE = 0x35,
+    TAG_RESTRICT = 0x37,
+    TAG_RVALUE = 0x42,
+    TAG_ATOMIC = 0x47,
+    TAG_TEMPLATE_ALIAS = 0x43
+};
 enum { BASE_TYPE = 5, ELEMENTS = 6, SUBROUTINE_TYPES = 5, SUBPROGRAM_TYPE = 4 };
 enum { MAX_DEPTH = 32, FLAG_STATIC_MEMBER = 1 << 12 };
 
@@ -59,9 +75,12 @@ static LLVMMetadataRef strip_qualifiers(LLVMContextRef context, LLVMMetadataRef 
 {
     for (int depth = 0; node && depth < MAX_DEPTH; depth++) {
         switch (tag_of(node)) {
-        case TAG_CONST: case TAG_VOLATILE: case TAG_RESTRICT: case TAG_ATOMIC: case TAG_TYPEDEF: case TAG_TEMPLATE_ALIAS:
-            node = operand(context, node, BASE_TYPE);
-            break;
+        case TAG_CONST:
+        case TAG_VOLATILE:
+        case TAG_RESTRICT:
+        case TAG_ATOMIC:
+        case TAG_TYPEDEF:
+        case TAG_TEMPLATE_ALIAS: node = operand(context, node, BASE_TYPE); break;
         default: return node;
         }
     }
@@ -103,8 +122,8 @@ static uint64_t array_count(LLVMContextRef context, LLVMMetadataRef array)
     return count;
 }
 
-static tombac_status add_member(
-    LLVMContextRef context, LLVMMetadataRef node, unsigned tag, int depth, ir_type *type, tombac_error **error)
+static tombac_status add_member(LLVMContextRef context, LLVMMetadataRef node, unsigned tag, int depth,
+    ir_type *type, tombac_error **error)
 {
     ir_member *grown = realloc(type->members, (type->member_count + 1) * sizeof *grown);
     if (!grown) return tb_fail_memory(error);
@@ -123,7 +142,8 @@ static tombac_status add_member(
     return build(context, element, depth + 1, &member->type, error);
 }
 
-/* Members, and the alignment: clang records it only where it was asked for, else it is the members' largest. */
+/* Members, and the alignment: clang records it only where it was asked for, else it is the members' largest.
+ */
 static tombac_status build_composite(
     LLVMContextRef context, LLVMMetadataRef node, int depth, ir_type *type, tombac_error **error)
 {
@@ -141,7 +161,8 @@ static tombac_status build_composite(
     }
     free(nodes);
     for (size_t i = 0; i < type->member_count; i++) {
-        if (type->members[i].type.alignment > type->alignment) type->alignment = type->members[i].type.alignment;
+        if (type->members[i].type.alignment > type->alignment)
+            type->alignment = type->members[i].type.alignment;
     }
     return status;
 }
@@ -198,7 +219,8 @@ tombac_status ir_type_from_metadata(
 {
     metadata = strip_qualifiers(context, metadata);
     uint64_t count = 1;
-    if (metadata && tag_of(metadata) == TAG_ARRAY) { /* a reference to an array: one element of the whole size */
+    if (metadata &&
+        tag_of(metadata) == TAG_ARRAY) { /* a reference to an array: one element of the whole size */
         count = array_count(context, metadata);
         metadata = strip_qualifiers(context, operand(context, metadata, BASE_TYPE));
     }

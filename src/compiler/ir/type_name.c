@@ -1,7 +1,9 @@
-/* Types by their names: Metal's own spellings and those that clang's debug information uses for our class templates.
+/* Types by their names: Metal's own spellings and those that clang's debug information uses for our class
+ * templates.
  *
- * Grammar:  scalar | scalar N | "packed_" scalar N | scalar CxR | "vec<" scalar "," N ">" | "packed_vec<" vec ">"
- *           | "matrix<" scalar "," C "," R ">" | "atomic<" scalar ">" | "atomic_" scalar ; namespaces are skipped. */
+ * Grammar:  scalar | scalar N | "packed_" scalar N | scalar CxR | "vec<" scalar "," N ">" | "packed_vec<" vec
+ * ">" | "matrix<" scalar "," C "," R ">" | "atomic<" scalar ">" | "atomic_" scalar ; namespaces are skipped.
+ */
 #include "compiler/ir/type.h"
 
 #include <stdlib.h>
@@ -14,33 +16,65 @@ typedef struct scalar_name {
 } scalar_name;
 
 static const scalar_name scalars[] = {
-    {"float", "float", TOMBAC_TYPE_F32}, {"half", "half", TOMBAC_TYPE_F16}, {"_Float16", "half", TOMBAC_TYPE_F16},
-    {"bfloat", "bfloat", TOMBAC_TYPE_BF16}, {"__bf16", "bfloat", TOMBAC_TYPE_BF16},
-    {"bool", "bool", TOMBAC_TYPE_BOOL}, {"char", "char", TOMBAC_TYPE_I8}, {"signed char", "char", TOMBAC_TYPE_I8},
-    {"int8_t", "char", TOMBAC_TYPE_I8}, {"uchar", "uchar", TOMBAC_TYPE_U8},
-    {"unsigned char", "uchar", TOMBAC_TYPE_U8}, {"uint8_t", "uchar", TOMBAC_TYPE_U8},
-    {"short", "short", TOMBAC_TYPE_I16}, {"int16_t", "short", TOMBAC_TYPE_I16},
-    {"ushort", "ushort", TOMBAC_TYPE_U16}, {"unsigned short", "ushort", TOMBAC_TYPE_U16},
-    {"uint16_t", "ushort", TOMBAC_TYPE_U16}, {"int", "int", TOMBAC_TYPE_I32}, {"int32_t", "int", TOMBAC_TYPE_I32},
-    {"uint", "uint", TOMBAC_TYPE_U32}, {"unsigned int", "uint", TOMBAC_TYPE_U32},
-    {"unsigned", "uint", TOMBAC_TYPE_U32}, {"uint32_t", "uint", TOMBAC_TYPE_U32},
-    {"long", "long", TOMBAC_TYPE_I64}, {"int64_t", "long", TOMBAC_TYPE_I64}, {"long long", "long", TOMBAC_TYPE_I64},
-    {"ulong", "ulong", TOMBAC_TYPE_U64}, {"unsigned long", "ulong", TOMBAC_TYPE_U64},
-    {"unsigned long long", "ulong", TOMBAC_TYPE_U64}, {"uint64_t", "ulong", TOMBAC_TYPE_U64},
-    {"size_t", "ulong", TOMBAC_TYPE_U64}, {"ptrdiff_t", "long", TOMBAC_TYPE_I64},
+    {"float", "float", TOMBAC_TYPE_F32},
+    {"half", "half", TOMBAC_TYPE_F16},
+    {"_Float16", "half", TOMBAC_TYPE_F16},
+    {"bfloat", "bfloat", TOMBAC_TYPE_BF16},
+    {"__bf16", "bfloat", TOMBAC_TYPE_BF16},
+    {"bool", "bool", TOMBAC_TYPE_BOOL},
+    {"char", "char", TOMBAC_TYPE_I8},
+    {"signed char", "char", TOMBAC_TYPE_I8},
+    {"int8_t", "char", TOMBAC_TYPE_I8},
+    {"uchar", "uchar", TOMBAC_TYPE_U8},
+    {"unsigned char", "uchar", TOMBAC_TYPE_U8},
+    {"uint8_t", "uchar", TOMBAC_TYPE_U8},
+    {"short", "short", TOMBAC_TYPE_I16},
+    {"int16_t", "short", TOMBAC_TYPE_I16},
+    {"ushort", "ushort", TOMBAC_TYPE_U16},
+    {"unsigned short", "ushort", TOMBAC_TYPE_U16},
+    {"uint16_t", "ushort", TOMBAC_TYPE_U16},
+    {"int", "int", TOMBAC_TYPE_I32},
+    {"int32_t", "int", TOMBAC_TYPE_I32},
+    {"uint", "uint", TOMBAC_TYPE_U32},
+    {"unsigned int", "uint", TOMBAC_TYPE_U32},
+    {"unsigned", "uint", TOMBAC_TYPE_U32},
+    {"uint32_t", "uint", TOMBAC_TYPE_U32},
+    {"long", "long", TOMBAC_TYPE_I64},
+    {"int64_t", "long", TOMBAC_TYPE_I64},
+    {"long long", "long", TOMBAC_TYPE_I64},
+    {"ulong", "ulong", TOMBAC_TYPE_U64},
+    {"unsigned long", "ulong", TOMBAC_TYPE_U64},
+    {"unsigned long long", "ulong", TOMBAC_TYPE_U64},
+    {"uint64_t", "ulong", TOMBAC_TYPE_U64},
+    {"size_t", "ulong", TOMBAC_TYPE_U64},
+    {"ptrdiff_t", "long", TOMBAC_TYPE_I64},
 };
 
 static const struct {
     const char *name;
     size_t size;
-} facts[] = {[TOMBAC_TYPE_OTHER] = {"", 0}, [TOMBAC_TYPE_BOOL] = {"bool", 1}, [TOMBAC_TYPE_I8] = {"i8", 1},
-    [TOMBAC_TYPE_U8] = {"u8", 1}, [TOMBAC_TYPE_I16] = {"i16", 2}, [TOMBAC_TYPE_U16] = {"u16", 2},
-    [TOMBAC_TYPE_I32] = {"i32", 4}, [TOMBAC_TYPE_U32] = {"u32", 4}, [TOMBAC_TYPE_I64] = {"i64", 8},
-    [TOMBAC_TYPE_U64] = {"u64", 8}, [TOMBAC_TYPE_F16] = {"f16", 2}, [TOMBAC_TYPE_BF16] = {"bf16", 2},
+} facts[] = {[TOMBAC_TYPE_OTHER] = {"", 0},
+    [TOMBAC_TYPE_BOOL] = {"bool", 1},
+    [TOMBAC_TYPE_I8] = {"i8", 1},
+    [TOMBAC_TYPE_U8] = {"u8", 1},
+    [TOMBAC_TYPE_I16] = {"i16", 2},
+    [TOMBAC_TYPE_U16] = {"u16", 2},
+    [TOMBAC_TYPE_I32] = {"i32", 4},
+    [TOMBAC_TYPE_U32] = {"u32", 4},
+    [TOMBAC_TYPE_I64] = {"i64", 8},
+    [TOMBAC_TYPE_U64] = {"u64", 8},
+    [TOMBAC_TYPE_F16] = {"f16", 2},
+    [TOMBAC_TYPE_BF16] = {"bf16", 2},
     [TOMBAC_TYPE_F32] = {"f32", 4}};
 
-size_t ir_scalar_size(tombac_type type) { return facts[type].size; }
-const char *ir_scalar_name(tombac_type type) { return facts[type].name; }
+size_t ir_scalar_size(tombac_type type)
+{
+    return facts[type].size;
+}
+const char *ir_scalar_name(tombac_type type)
+{
+    return facts[type].name;
+}
 
 /* A piece of text being read. */
 typedef struct cursor {
@@ -63,7 +97,8 @@ static bool take(cursor *c, const char *word)
 
 static void skip_namespaces(cursor *c)
 {
-    while (take(c, "::") || take(c, "metal::")) {}
+    while (take(c, "::") || take(c, "metal::")) {
+    }
 }
 
 static bool at_end(cursor *c)
@@ -77,7 +112,8 @@ static bool is_word(char c)
     return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* The longest scalar name at the cursor; with `whole` it must not run on as an identifier ("float4" is no "float"). */
+/* The longest scalar name at the cursor; with `whole` it must not run on as an identifier ("float4" is no
+ * "float"). */
 static const scalar_name *take_scalar(cursor *c, bool whole)
 {
     skip_namespaces(c);
@@ -85,7 +121,8 @@ static const scalar_name *take_scalar(cursor *c, bool whole)
     for (size_t i = 0; i < sizeof scalars / sizeof scalars[0]; i++) {
         size_t length = strlen(scalars[i].name);
         if ((size_t)(c->end - c->at) < length || memcmp(c->at, scalars[i].name, length)) continue;
-        if (c->at + length < c->end && is_word(c->at[length]) && (whole || c->at[length] < '2' || c->at[length] > '4')) {
+        if (c->at + length < c->end && is_word(c->at[length]) &&
+            (whole || c->at[length] < '2' || c->at[length] > '4')) {
             continue;
         }
         if (!best || length > strlen(best->name)) best = &scalars[i];
@@ -160,13 +197,14 @@ static bool template_from_name(cursor *c, ir_type *type, bool *known)
     }
     if (take(c, "matrix<")) {
         scalar = take_scalar(c, true);
-        if (!scalar || !take(c, ",") || !(n = take_length(c)) || !take(c, ",") || !(rows = take_length(c))) return false;
+        if (!scalar || !take(c, ",") || !(n = take_length(c)) || !take(c, ",") || !(rows = take_length(c)))
+            return false;
         return take(c, ">") && at_end(c) && set_matrix(type, scalar, n, rows);
     }
     if (take(c, "atomic<") || take(c, "_atomic<")) {
         scalar = take_scalar(c, true);
-        return scalar && take(c, ">") && at_end(c) && set_vector(type, scalar, 1, false) && (free(type->name), 1) &&
-            set_name(type, "atomic_", scalar->metal, 1, 0);
+        return scalar && take(c, ">") && at_end(c) && set_vector(type, scalar, 1, false) &&
+               (free(type->name), 1) && set_name(type, "atomic_", scalar->metal, 1, 0);
     }
     *known = false;
     return false;
@@ -175,7 +213,8 @@ static bool template_from_name(cursor *c, ir_type *type, bool *known)
 bool ir_type_from_name(const char *name, size_t length, ir_type *type)
 {
     cursor c = {name, name + length};
-    while (take(&c, "const ") || take(&c, "volatile ")) {}
+    while (take(&c, "const ") || take(&c, "volatile ")) {
+    }
     skip_namespaces(&c);
     bool known;
     bool found = template_from_name(&c, type, &known);

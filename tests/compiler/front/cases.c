@@ -2,7 +2,8 @@
  *
  *     //@ rewrite [KERNEL]   the rewritten text       //@ list    one line per kernel, parameter, constant
  *     //@ check [KERNEL]     clang's verdict          //@ std NAME, //@ math NAME, //@ define NAME    options
- *     //= LINE               a line of the outcome, white space squeezed; for a `list`: the next line, all of them in order
+ *     //= LINE               a line of the outcome, white space squeezed; for a `list`: the next line, all of
+ * them in order
  *     //! TEXT               text that must not be in the outcome
  *     //: LINE:COLUMN: KIND: MESSAGE   a diagnostic; all errors must be listed, other diagnostics may be
  *     //? STATUS             the status' name; "ok" if not given */
@@ -75,7 +76,8 @@ static void read_options(test_case *c)
     char line[512], value[128] = "";
     strcpy(c->status, "ok");
     while (next_line(&p, line, sizeof line)) {
-        if (sscanf(line, "//@ std %31s", c->standard) == 1) c->options.standard = c->standard;
+        if (sscanf(line, "//@ std %31s", c->standard) == 1)
+            c->options.standard = c->standard;
         else if (sscanf(line, "//@ define %63s", c->define) == 1) {
             c->defines[0] = c->define;
             c->options.defines = c->defines;
@@ -96,7 +98,8 @@ static void describe(const front_unit *unit, tb_text *out)
     static const char *const spaces[] = {"thread", "device", "constant", "threadgroup"};
     for (size_t i = 0; i < front_constant_count(unit); i++) {
         const front_constant *c = front_constant_at(unit, i);
-        tb_text_printf(out, "constant %s %u %s %d x %u\n", c->name, c->index, c->type_text, c->type, c->vector_length);
+        tb_text_printf(
+            out, "constant %s %u %s %d x %u\n", c->name, c->index, c->type_text, c->type, c->vector_length);
     }
     for (size_t i = 0; i < front_kernel_count(unit); i++) {
         const front_kernel *k = front_kernel_find(unit, front_kernel_at(unit, i)->name);
@@ -108,9 +111,11 @@ static void describe(const front_unit *unit, tb_text *out)
         for (size_t n = 0; n < k->parameter_count; n++) {
             const front_parameter *p = &k->parameters[n];
             tb_text_printf(out, "%s %s", bindings[p->binding], p->name);
-            if (p->binding == FRONT_POSITION) tb_text_printf(out, " %s", p->position);
-            else tb_text_printf(out, " %u %s%s%s", p->index, spaces[p->space], p->is_const ? " const" : "",
-                p->is_reference ? " &" : " *");
+            if (p->binding == FRONT_POSITION)
+                tb_text_printf(out, " %s", p->position);
+            else
+                tb_text_printf(out, " %u %s%s%s", p->index, spaces[p->space], p->is_const ? " const" : "",
+                    p->is_reference ? " &" : " *");
             tb_text_printf(out, " %s", p->type_text);
             if (p->condition) tb_text_printf(out, " if %s", p->condition);
             tb_text_printf(out, " at %u:%u\n", p->line, p->column);
@@ -129,16 +134,21 @@ static void run(test_case *c, const char *path)
         kernel = front_kernel_find(unit, c->kernel);
         if (!kernel) complain(c, "no kernel", c->kernel);
     }
-    if (status == TOMBAC_OK && !strcmp(c->action, "rewrite")) status = front_rewrite(unit, kernel, &c->outcome, &error);
-    else if (status == TOMBAC_OK && !strcmp(c->action, "list")) describe(unit, &c->outcome);
+    if (status == TOMBAC_OK && !strcmp(c->action, "rewrite"))
+        status = front_rewrite(unit, kernel, &c->outcome, &error);
+    else if (status == TOMBAC_OK && !strcmp(c->action, "list"))
+        describe(unit, &c->outcome);
     else if (status == TOMBAC_OK && !strcmp(c->action, "check")) {
         status = front_compile(unit, kernel, false, &result, &error);
         tb_text_puts(&c->outcome, tb_text_string(&result.diagnostics));
-        if (status == TOMBAC_OK && (result.bitcode.size < 4 || memcmp(result.bitcode.data, "BC\xc0\xde", 4) != 0))
+        if (status == TOMBAC_OK &&
+            (result.bitcode.size < 4 || memcmp(result.bitcode.data, "BC\xc0\xde", 4) != 0))
             complain(c, "no bitcode", c->action);
-    } else if (status == TOMBAC_OK) complain(c, "unknown action", c->action);
+    } else if (status == TOMBAC_OK)
+        complain(c, "unknown action", c->action);
     if (status != TOMBAC_OK) tb_text_puts(&c->outcome, tombac_error_message(error));
-    if (strcmp(tombac_status_name(status), c->status) != 0) complain(c, "status is", tombac_status_name(status));
+    if (strcmp(tombac_status_name(status), c->status) != 0)
+        complain(c, "status is", tombac_status_name(status));
     tombac_error_release(error);
     front_result_free(&result);
     front_close(unit);
@@ -160,12 +170,14 @@ static void verify(test_case *c, const char *path)
     size_t errors = 0, expectations = 0;
     while (next_line(&p, line, sizeof line)) {
         tb_text wanted = {0};
-        bool equal = !strncmp(line, "//= ", 4), message = !strncmp(line, "//: ", 4), without = !strncmp(line, "//! ", 4);
+        bool equal = !strncmp(line, "//= ", 4), message = !strncmp(line, "//: ", 4),
+             without = !strncmp(line, "//! ", 4);
         if (strlen(line) > 4) squeeze(line + 4, strlen(line) - 4, &wanted);
         const char *text = tb_text_string(&wanted);
         if (equal) errors += strstr(text, ": error: ") != NULL;
         if (equal && list && !strcmp(c->status, "ok")) {
-            if (!next_line(&ordered, found, sizeof found)) complain(c, "missing at the end", text);
+            if (!next_line(&ordered, found, sizeof found))
+                complain(c, "missing at the end", text);
             else if (strcmp(found, text) != 0) {
                 complain(c, "expected", text);
                 complain(c, "   found", found);
@@ -185,7 +197,8 @@ static void verify(test_case *c, const char *path)
         tb_text_free(&wanted);
     }
     if (list && *ordered && !strcmp(c->status, "ok")) complain(c, "more than expected", ordered);
-    if (!strcmp(c->action, "check") && count(outcome, ": error: ") != errors) complain(c, "other errors", outcome);
+    if (!strcmp(c->action, "check") && count(outcome, ": error: ") != errors)
+        complain(c, "other errors", outcome);
     if (expectations == 0) complain(c, "no expectation in", path);
     if (c->failures && !list) printf("---- outcome ----\n%s\n", outcome);
 }

@@ -1,4 +1,5 @@
-/* Unit tests of the front end's parts: tokens, scopes, literals, Metal's words, and front_open's treatment of its input. */
+/* Unit tests of the front end's parts: tokens, scopes, literals, Metal's words, and front_open's treatment of
+ * its input. */
 #include "base/file.h"
 #include "compiler/front/diagnose.h"
 #include "compiler/front/rewrite.h"
@@ -31,15 +32,17 @@ static void expect_token(const token_list *list, uint32_t i, token_kind kind, co
 static void cuts_tokens(void **state)
 {
     (void)state;
-    token_list list = lex("a->b>>=c<d>> x 1.5e-3f 0x1p+2 'a' \"s\\\"\"_x u8\"t\" R\"(q\n\")\" L'\\'' ...\n#pragma p\ny");
+    token_list list =
+        lex("a->b>>=c<d>> x 1.5e-3f 0x1p+2 'a' \"s\\\"\"_x u8\"t\" R\"(q\n\")\" L'\\'' ...\n#pragma p\ny");
     static const struct {
         token_kind kind;
         const char *text;
-    } wanted[] = {{TOKEN_IDENTIFIER, "a"}, {TOKEN_PUNCTUATOR, "->"}, {TOKEN_IDENTIFIER, "b"}, {TOKEN_PUNCTUATOR, ">>="},
-        {TOKEN_IDENTIFIER, "c"}, {TOKEN_PUNCTUATOR, "<"}, {TOKEN_IDENTIFIER, "d"}, {TOKEN_PUNCTUATOR, ">"},
-        {TOKEN_PUNCTUATOR, ">"}, {TOKEN_IDENTIFIER, "x"}, {TOKEN_NUMBER, "1.5e-3f"}, {TOKEN_NUMBER, "0x1p+2"},
-        {TOKEN_CHARACTER, "'a'"}, {TOKEN_STRING, "\"s\\\"\"_x"}, {TOKEN_STRING, "u8\"t\""}, {TOKEN_STRING, "R\"(q\n\")\""},
-        {TOKEN_CHARACTER, "L'\\''"}, {TOKEN_PUNCTUATOR, "..."}, {TOKEN_IDENTIFIER, "y"}};
+    } wanted[] = {{TOKEN_IDENTIFIER, "a"}, {TOKEN_PUNCTUATOR, "->"}, {TOKEN_IDENTIFIER, "b"},
+        {TOKEN_PUNCTUATOR, ">>="}, {TOKEN_IDENTIFIER, "c"}, {TOKEN_PUNCTUATOR, "<"}, {TOKEN_IDENTIFIER, "d"},
+        {TOKEN_PUNCTUATOR, ">"}, {TOKEN_PUNCTUATOR, ">"}, {TOKEN_IDENTIFIER, "x"}, {TOKEN_NUMBER, "1.5e-3f"},
+        {TOKEN_NUMBER, "0x1p+2"}, {TOKEN_CHARACTER, "'a'"}, {TOKEN_STRING, "\"s\\\"\"_x"},
+        {TOKEN_STRING, "u8\"t\""}, {TOKEN_STRING, "R\"(q\n\")\""}, {TOKEN_CHARACTER, "L'\\''"},
+        {TOKEN_PUNCTUATOR, "..."}, {TOKEN_IDENTIFIER, "y"}};
     assert_int_equal(list.count, sizeof wanted / sizeof *wanted);
     for (uint32_t i = 0; i < list.count; i++) expect_token(&list, i, wanted[i].kind, wanted[i].text);
     assert_int_equal(list.directive_count, 1);
@@ -55,7 +58,8 @@ static void refuses_broken_text(void **state)
     static const struct {
         const char *text, *message;
         uint32_t offset, line;
-    } broken[] = {{"x\n \"abc\n", "missing terminating '\"' character", 3, 2}, {"'a", "missing terminating ' character", 0, 1},
+    } broken[] = {{"x\n \"abc\n", "missing terminating '\"' character", 3, 2},
+        {"'a", "missing terminating ' character", 0, 1},
         {"R\"x(a)y\"", "raw string missing terminating delimiter", 0, 1}, {"(]", "unbalanced ']'", 1, 1},
         {"}", "unbalanced '}'", 0, 1}, {"a\n[(b)", "this '[' is never closed: expected ']'", 2, 2}};
     for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
@@ -91,12 +95,18 @@ static void classifies_scopes(void **state)
     (void)state;
     expect_scopes("namespace a { namespace { } } inline namespace b::c { }", "NNN");
     expect_scopes("struct s { enum class e : int { A }; void f() const { } }; union { int a; } u;", "CEFC");
-    expect_scopes("template <class T> T f() { return T{1}; } template <typename T> struct v<T> : w<T> { };", "FLC");
+    expect_scopes(
+        "template <class T> T f() { return T{1}; } template <typename T> struct v<T> : w<T> { };", "FLC");
     expect_scopes("int a[] = {{1}, {2}}; auto l = [&](int x) { return x; }; auto k = [] { };", "LLLFF");
-    expect_scopes("void f() { if (a) { } else { } do { } while (0); for (;;) { { } } switch (x) { case 1: { } } }", "FFFFFFFF");
-    expect_scopes("struct s { s() : a(1), b{2} { } s() device : a(1) { } operator int() const { } };", "CFFFF");
-    expect_scopes("auto f() -> int { } struct s *g() { } extern \"C\" { } constant float t[2] = {1};", "FFNL");
-    expect_scopes("struct alignas(16) s { }; class [[deprecated]] t { }; static struct x { } y = { 1 };", "CCCL");
+    expect_scopes(
+        "void f() { if (a) { } else { } do { } while (0); for (;;) { { } } switch (x) { case 1: { } } }",
+        "FFFFFFFF");
+    expect_scopes(
+        "struct s { s() : a(1), b{2} { } s() device : a(1) { } operator int() const { } };", "CFFFF");
+    expect_scopes(
+        "auto f() -> int { } struct s *g() { } extern \"C\" { } constant float t[2] = {1};", "FFNL");
+    expect_scopes(
+        "struct alignas(16) s { }; class [[deprecated]] t { }; static struct x { } y = { 1 };", "CCCL");
 }
 
 static void expect_number(const char *text, const char *wanted)
@@ -120,7 +130,8 @@ static void rewrites_numbers(void **state)
     expect_number("0x1p3h", "0x1p3f16");
     expect_number("2.5bf", "((bfloat)2.5f)");
     expect_number("2BF", "((bfloat)2.0f)");
-    static const char *const kept[] = {"1", "0", "1u", "1.0f", "1.F", "0x1e", "0xbf", "0x1BF", "100ull", "1'000", "0b101", "07"};
+    static const char *const kept[] = {
+        "1", "0", "1u", "1.0f", "1.F", "0x1e", "0xbf", "0x1BF", "100ull", "1'000", "0b101", "07"};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) expect_number(kept[i], NULL);
 }
 
@@ -135,18 +146,21 @@ static void expect_words(const char *message, const char *original, const char *
 static void speaks_metal(void **state)
 {
     (void)state;
-    expect_words("'const __global_host float *' to '__local float *'", "", "'constant float *' to 'threadgroup float *'");
+    expect_words("'const __global_host float *' to '__local float *'", "",
+        "'constant float *' to 'threadgroup float *'");
     expect_words("'metal::vec<unsigned int, 3>' and 'vec<_Float16, 4>'", "", "'uint3' and 'half4'");
     expect_words("'metal::__packed_vec<metal::vec<float, 3>>'", "", "'packed_float3'");
     expect_words("'matrix<float, 4, 3>'", "", "'float4x3'");
     expect_words("'metal::simdgroup_matrix<bfloat, 8, 8>'", "", "'simdgroup_bfloat8x8'");
-    expect_words("'float4' (aka 'metal::vec<float, 4>') or 'T' (aka 'int')", "", "'float4' or 'T' (aka 'int')");
+    expect_words(
+        "'float4' (aka 'metal::vec<float, 4>') or 'T' (aka 'int')", "", "'float4' or 'T' (aka 'int')");
     expect_words("no member named 'swz' in 'foo'", "xy", "no member named 'xy' in 'foo'");
     expect_words("'__tombac_anonymous::S'", "", "'S'");
     expect_words("'my__global' and 'metal::vec<T, N>'", "", "'my__global' and 'metal::vec<T, N>'");
 }
 
-static const char kernel_text[] = "#include \"helper.h\"\nkernel void k(device float *a) { a[0] = VALUE + ONE; }\n";
+static const char kernel_text[] =
+    "#include \"helper.h\"\nkernel void k(device float *a) { a[0] = VALUE + ONE; }\n";
 
 static void reads_text_and_dependencies(void **state)
 {
@@ -161,7 +175,8 @@ static void reads_text_and_dependencies(void **state)
     front_unit *unit = NULL;
     tombac_error *error = NULL;
     /* The text comes from memory; its name gives the folder of "helper.h". */
-    assert_int_equal(front_open(source, kernel_text, sizeof kernel_text - 1, &options, &unit, &error), TOMBAC_OK);
+    assert_int_equal(
+        front_open(source, kernel_text, sizeof kernel_text - 1, &options, &unit, &error), TOMBAC_OK);
     assert_int_equal(front_kernel_count(unit), 1);
     assert_string_equal(front_kernel_at(unit, 0)->file, source);
     assert_int_equal(front_kernel_at(unit, 0)->line, 2);
@@ -174,7 +189,8 @@ static void reads_text_and_dependencies(void **state)
     uint64_t before = front_dependency_at(unit, 1)->hash;
     front_close(unit);
     assert_int_equal(tb_file_write_atomic(header, "#define ONE 2\n", 14, NULL), TOMBAC_OK);
-    assert_int_equal(front_open(source, kernel_text, sizeof kernel_text - 1, &options, &unit, &error), TOMBAC_OK);
+    assert_int_equal(
+        front_open(source, kernel_text, sizeof kernel_text - 1, &options, &unit, &error), TOMBAC_OK);
     assert_true(front_dependency_at(unit, 1)->hash != before);
     front_close(unit);
     unlink(header);
@@ -195,7 +211,8 @@ static void names_what_is_missing(void **state)
 {
     (void)state;
     expect_open_error("/nonexistent/x.metal", NULL, TOMBAC_ERROR_IO, "/nonexistent/x.metal");
-    expect_open_error("a.metal", "#include <nothing.h>\n", TOMBAC_ERROR_SOURCE, "a.metal:1:10: fatal error: 'nothing.h' file not found");
+    expect_open_error("a.metal", "#include <nothing.h>\n", TOMBAC_ERROR_SOURCE,
+        "a.metal:1:10: fatal error: 'nothing.h' file not found");
     expect_open_error("a.metal", "#include <MetalPerformancePrimitives/MetalPerformancePrimitives.h>\n",
         TOMBAC_ERROR_UNSUPPORTED, "MetalPerformancePrimitives is not supported");
     setenv("TOMBAC_CLANG", "/nonexistent/clang", 1);
@@ -206,12 +223,14 @@ static void names_what_is_missing(void **state)
     unsetenv("TOMBAC_MSL");
 }
 
-/* Scanning takes time in proportion to the text, whatever it is: ten times the text, at most thirty times the time. */
+/* Scanning takes time in proportion to the text, whatever it is: ten times the text, at most thirty times the
+ * time. */
 static void scans_in_linear_time(void **state)
 {
     (void)state;
-    static const char *const pieces[] = {"template ", "template <", "kernel ", "kernel void f(", "x < ", "[[a]] ", ".xy ", "a ? b[1] : ",
-        "threadgroup ", "struct s { void f() device; ", "static_cast<", "enum {"};
+    static const char *const pieces[] = {"template ", "template <", "kernel ", "kernel void f(", "x < ",
+        "[[a]] ", ".xy ", "a ? b[1] : ", "threadgroup ", "struct s { void f() device; ", "static_cast<",
+        "enum {"};
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
         double seconds[2];
         for (int size = 0; size < 2; size++) {
@@ -228,15 +247,16 @@ static void scans_in_linear_time(void **state)
             tb_text_free(&text);
             seconds[size] = (double)(b.tv_sec - a.tv_sec) + 1e-9 * (double)(b.tv_nsec - a.tv_nsec);
         }
-        if (seconds[1] > 30 * seconds[0] + 0.5) fail_msg("'%s': %g s, then %g s", pieces[i], seconds[0], seconds[1]);
+        if (seconds[1] > 30 * seconds[0] + 0.5)
+            fail_msg("'%s': %g s, then %g s", pieces[i], seconds[0], seconds[1]);
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(cuts_tokens), cmocka_unit_test(refuses_broken_text),
-        cmocka_unit_test(classifies_scopes), cmocka_unit_test(rewrites_numbers), cmocka_unit_test(speaks_metal),
-        cmocka_unit_test(reads_text_and_dependencies), cmocka_unit_test(names_what_is_missing),
-        cmocka_unit_test(scans_in_linear_time)};
+        cmocka_unit_test(classifies_scopes), cmocka_unit_test(rewrites_numbers),
+        cmocka_unit_test(speaks_metal), cmocka_unit_test(reads_text_and_dependencies),
+        cmocka_unit_test(names_what_is_missing), cmocka_unit_test(scans_in_linear_time)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Kernels as the check engine's compiler would write them, by hand: what the scheduler must do with waits, whatever the
- * compiler makes of them. Each is compiled to an object of its own with KERNEL defined. */
+/* Kernels as the check engine's compiler would write them, by hand: what the scheduler must do with waits,
+ * whatever the compiler makes of them. Each is compiled to an object of its own with KERNEL defined. */
 #include "artifact/check.h"
 
 #include <stddef.h>
@@ -11,7 +11,7 @@ void tombac_check_log_begin(tb_check_thread *, uint32_t, const char *);
 void tombac_check_log_argument(tb_check_thread *, uint32_t, uint64_t);
 void tombac_check_log_end(tb_check_thread *);
 
-#define SITE(name, number, op, ty)                                                                                     \
+#define SITE(name, number, op, ty)                                                                           \
     static const tb_check_site name = {{"kernel.metal", 10 * number}, number, op, ty, 32, 2}
 SITE(sum, 1, TB_CHECK_sum, TB_CHECK_u32);
 SITE(latch, 2, TB_CHECK_CONVERGE, 0);
@@ -93,19 +93,22 @@ void tombac_check_thread(const tb_dispatch *dispatch, void *const *arguments, tb
     case 0: trips(out, t); break;
     case 1: rotate(out, t, dispatch->thread_count); break;
     case 2: /* divergent barrier */
-        if (t->index & 1) WAIT(barrier, 0);
-        else WAIT(other_barrier, 0);
+        if (t->index & 1)
+            WAIT(barrier, 0);
+        else
+            WAIT(other_barrier, 0);
         break;
     case 3: spin(out, t, dispatch->thread_count); break;
     case 4: forever(t); break;
     case 5: print(t); break;
     case 6: /* no waiting at all: where a thread is in the grid */
-        out[dispatch->threadgroup_position_in_grid[0] * dispatch->dispatch_threads_per_threadgroup[0] + t->index] =
-            dispatch->threads_per_threadgroup[0] * 1000 + t->lane * 10 + t->simdgroup;
+        out[dispatch->threadgroup_position_in_grid[0] * dispatch->dispatch_threads_per_threadgroup[0] +
+            t->index] = dispatch->threads_per_threadgroup[0] * 1000 + t->lane * 10 + t->simdgroup;
         break;
     case 7: WAIT(matrix, 0); break; /* a partial SIMD-group */
-    case 8: /* past the end */
-        tombac_check_touch(t, (uint64_t)(uintptr_t)(out + 64), 4, TB_CHECK_STORE | TB_CHECK_DEVICE << 8, &sum.place);
+    case 8:                         /* past the end */
+        tombac_check_touch(
+            t, (uint64_t)(uintptr_t)(out + 64), 4, TB_CHECK_STORE | TB_CHECK_DEVICE << 8, &sum.place);
         break;
     default: break;
     }

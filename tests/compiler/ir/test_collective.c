@@ -33,19 +33,23 @@ static group make(tb_check_operation operation, tb_check_type type, unsigned wid
     return g;
 }
 
-static bool is_active(const group *g, unsigned lane) { return g->active >> lane & 1; }
+static bool is_active(const group *g, unsigned lane)
+{
+    return g->active >> lane & 1;
+}
 
 static void test_integer_reductions(void **state)
 {
     (void)state;
     for (int round = 0; round < 2000; round++) {
         unsigned width = round & 1 ? 4 : 32;
-        static const tb_check_operation operations[] = {TB_CHECK_sum, TB_CHECK_product, TB_CHECK_min, TB_CHECK_max,
-            TB_CHECK_and, TB_CHECK_or, TB_CHECK_xor, TB_CHECK_prefix_inclusive_sum, TB_CHECK_prefix_exclusive_sum,
-            TB_CHECK_prefix_inclusive_product, TB_CHECK_prefix_exclusive_product};
+        static const tb_check_operation operations[] = {TB_CHECK_sum, TB_CHECK_product, TB_CHECK_min,
+            TB_CHECK_max, TB_CHECK_and, TB_CHECK_or, TB_CHECK_xor, TB_CHECK_prefix_inclusive_sum,
+            TB_CHECK_prefix_exclusive_sum, TB_CHECK_prefix_inclusive_product,
+            TB_CHECK_prefix_exclusive_product};
         tb_check_operation op = operations[round / 2 % 11];
         group g = make(op, TB_CHECK_s16, width, 0xffff);
-        assert_true(check_collective(&g.site, g.active, (const uint64_t(*)[4])g.in, g.out));
+        assert_true(check_collective(&g.site, g.active, (const uint64_t (*)[4])g.in, g.out));
         bool prefix = op >= TB_CHECK_prefix_inclusive_sum;
         bool inclusive = op == TB_CHECK_prefix_inclusive_sum || op == TB_CHECK_prefix_inclusive_product;
         for (unsigned lane = 0; lane < 32; lane++) {
@@ -65,13 +69,14 @@ static void test_integer_reductions(void **state)
                 high = v > high ? v : high;
             }
             uint32_t expected = op == TB_CHECK_sum || op == TB_CHECK_prefix_inclusive_sum ||
-                    op == TB_CHECK_prefix_exclusive_sum ? sum
-                : op == TB_CHECK_min ? (uint32_t)low
-                : op == TB_CHECK_max ? (uint32_t)high
-                : op == TB_CHECK_and ? and
-                : op == TB_CHECK_or ? or
-                : op == TB_CHECK_xor ? xor
-                : product;
+                                        op == TB_CHECK_prefix_exclusive_sum
+                                    ? sum
+                                : op == TB_CHECK_min ? (uint32_t)low
+                                : op == TB_CHECK_max ? (uint32_t)high
+                                : op == TB_CHECK_and ? and
+                                : op == TB_CHECK_or  ? or
+                                : op == TB_CHECK_xor ? xor
+                                                     : product;
             assert_int_equal(g.out[lane] & 0xffff, expected & 0xffff);
         }
     }
@@ -98,7 +103,7 @@ static void test_shuffles(void **state)
         int width = round / 7 & 1 ? 4 : 32;
         group g = make(op, TB_CHECK_u32, (unsigned)width, 0xffffffff);
         for (int i = 0; i < 32; i++) g.in[i][1] = random_bits() % 40;
-        assert_true(check_collective(&g.site, g.active, (const uint64_t(*)[4])g.in, g.out));
+        assert_true(check_collective(&g.site, g.active, (const uint64_t (*)[4])g.in, g.out));
         for (int lane = 0; lane < 32; lane++) {
             if (!is_active(&g, (unsigned)lane)) continue;
             int own = lane % width, source = source_of(op, own, (int)g.in[lane][1], width);
@@ -114,11 +119,12 @@ static void test_shuffle_and_fill(void **state)
     (void)state;
     for (int round = 0; round < 2000; round++) {
         bool up = round & 1;
-        group g = make(up ? TB_CHECK_shuffle_and_fill_up : TB_CHECK_shuffle_and_fill_down, TB_CHECK_u32, 32, 0xffffffff);
+        group g = make(
+            up ? TB_CHECK_shuffle_and_fill_up : TB_CHECK_shuffle_and_fill_down, TB_CHECK_u32, 32, 0xffffffff);
         g.active = UINT32_MAX;
         int modulo = 2 << random_bits() % 5, delta = (int)(random_bits() % (unsigned)modulo);
         for (int i = 0; i < 32; i++) g.in[i][2] = (uint64_t)delta, g.in[i][3] = (uint64_t)modulo;
-        assert_true(check_collective(&g.site, g.active, (const uint64_t(*)[4])g.in, g.out));
+        assert_true(check_collective(&g.site, g.active, (const uint64_t (*)[4])g.in, g.out));
         for (int lane = 0; lane < 32; lane++) {
             int base = lane / modulo * modulo, place = lane - base + (up ? -delta : delta);
             bool outside = place < 0 || place >= modulo;
@@ -142,7 +148,7 @@ static void test_votes(void **state)
             {TB_CHECK_all, votes == g.active}, {TB_CHECK_any, votes != 0}};
         for (int c = 0; c < 4; c++) {
             g.site.operation = (uint8_t)cases[c].operation;
-            assert_true(check_collective(&g.site, g.active, (const uint64_t(*)[4])g.in, g.out));
+            assert_true(check_collective(&g.site, g.active, (const uint64_t (*)[4])g.in, g.out));
             for (unsigned i = 0; i < 32; i++) {
                 if (is_active(&g, i)) assert_int_equal(g.out[i], cases[c].expected);
             }
@@ -176,9 +182,10 @@ static void test_matrix(void **state)
     }
     for (int lane = 0; lane < 32; lane++) {
         int row = (lane / 4 & 4) + lane / 2 % 4, column = (lane / 4 & 2) * 2 + lane % 2 * 2;
-        for (int k = 0; k < 3; k++) g.in[lane][k] = bits_of(m[k][row][column]) | bits_of(m[k][row][column + 1]) << 32;
+        for (int k = 0; k < 3; k++)
+            g.in[lane][k] = bits_of(m[k][row][column]) | bits_of(m[k][row][column + 1]) << 32;
     }
-    assert_true(check_collective(&g.site, UINT32_MAX, (const uint64_t(*)[4])g.in, g.out));
+    assert_true(check_collective(&g.site, UINT32_MAX, (const uint64_t (*)[4])g.in, g.out));
     for (int lane = 0; lane < 32; lane++) {
         int row = (lane / 4 & 4) + lane / 2 % 4, column = (lane / 4 & 2) * 2 + lane % 2 * 2;
         for (int e = 0; e < 2; e++) {
@@ -187,12 +194,13 @@ static void test_matrix(void **state)
             assert_true(float_of(g.out[lane] >> 32 * e) == expected);
         }
     }
-    assert_false(check_collective(&g.site, 0x7fffffff, (const uint64_t(*)[4])g.in, g.out));
+    assert_false(check_collective(&g.site, 0x7fffffff, (const uint64_t (*)[4])g.in, g.out));
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_integer_reductions), cmocka_unit_test(test_shuffles),
-        cmocka_unit_test(test_shuffle_and_fill), cmocka_unit_test(test_votes), cmocka_unit_test(test_matrix)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_integer_reductions),
+        cmocka_unit_test(test_shuffles), cmocka_unit_test(test_shuffle_and_fill),
+        cmocka_unit_test(test_votes), cmocka_unit_test(test_matrix)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,9 @@
-/* The block order and the control flow graph behind it, against their definitions, on random reducible graphs.
+/* The block order and the control flow graph behind it, against their definitions, on random reducible
+ * graphs.
  *
- * The reference is computed the slow way from the definitions alone: a dominates b if b cannot be reached without a; back edges
- * lead to a dominator; a loop is what reaches a back edge's source without passing the header. */
+ * The reference is computed the slow way from the definitions alone: a dominates b if b cannot be reached
+ * without a; back edges lead to a dominator; a loop is what reaches a back edge's source without passing the
+ * header. */
 #include "compiler/check/steps.h"
 #include "compiler/ir/steps.h"
 
@@ -104,7 +106,8 @@ static LLVMValueRef build(LLVMModuleRef module, const graph *g, LLVMBasicBlockRe
 {
     LLVMContextRef c = LLVMGetModuleContext(module);
     LLVMTypeRef flag = LLVMInt1TypeInContext(c);
-    LLVMValueRef f = LLVMAddFunction(module, "f", LLVMFunctionType(LLVMVoidTypeInContext(c), &flag, 1, false));
+    LLVMValueRef f =
+        LLVMAddFunction(module, "f", LLVMFunctionType(LLVMVoidTypeInContext(c), &flag, 1, false));
     LLVMBuilderRef b = LLVMCreateBuilderInContext(c);
     for (unsigned i = 0; i < g->count; i++) blocks[i] = LLVMAppendBasicBlockInContext(c, f, "");
     for (unsigned i = 0; i < g->count; i++) {
@@ -244,6 +247,7 @@ static void test_merge_latches(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_graphs), cmocka_unit_test(test_merge_latches)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_graphs), cmocka_unit_test(test_merge_latches)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,18 +39,32 @@ static result run(int kernel, uint32_t threads, uint32_t group, double time_limi
     tb_text object = {0};
     assert_int_equal(tb_file_read(path, 0, &object, NULL), TOMBAC_OK);
     char name[] = "out", type[] = "uint", kernel_name[] = "kernel";
-    rt_argument argument = {.name = name, .type_name = type, .kind = TOMBAC_ARGUMENT_BUFFER, .writable = true,
-        .active = true, .type = TOMBAC_TYPE_U32, .vector_length = 1, .size = 4, .alignment = 4};
-    rt_manifest manifest = {.kernel = kernel_name, .max_threads = 1024, .arguments = &argument, .argument_count = 1,
+    rt_argument argument = {.name = name,
+        .type_name = type,
+        .kind = TOMBAC_ARGUMENT_BUFFER,
+        .writable = true,
+        .active = true,
+        .type = TOMBAC_TYPE_U32,
+        .vector_length = 1,
+        .size = 4,
+        .alignment = 4};
+    rt_manifest manifest = {.kernel = kernel_name,
+        .max_threads = 1024,
+        .arguments = &argument,
+        .argument_count = 1,
         .static_threadgroup_memory = MEMORY};
     rt_code *code = NULL;
     assert_int_equal(rt_driver_check.load(object.data, object.size, &manifest, &code, NULL), TOMBAC_OK);
     rt_binding binding = {r.out, sizeof r.out, r.out, sizeof r.out};
     uint32_t groups = (threads + group - 1) / group;
-    rt_run request = {.dispatch = {.threads_per_grid = {threads, 1, 1}, .threadgroups_per_grid = {groups, 1, 1},
+    rt_run request = {.dispatch = {.threads_per_grid = {threads, 1, 1},
+                          .threadgroups_per_grid = {groups, 1, 1},
                           .dispatch_threads_per_threadgroup = {group, 1, 1},
                           .dispatch_simdgroups_per_threadgroup = (group + 31) / 32},
-        .bindings = &binding, .threadgroup_memory = MEMORY, .time_limit = time_limit, .log = {take_log, &r}};
+        .bindings = &binding,
+        .threadgroup_memory = MEMORY,
+        .time_limit = time_limit,
+        .log = {take_log, &r}};
     tombac_error *error = NULL;
     r.status = rt_driver_check.run(code, &request, &error);
     if (error) {
@@ -124,7 +138,8 @@ static void test_log(void **state)
     (void)state;
     result r = run(5, 8, 8, 0);
     char expected[128];
-    snprintf(expected, sizeof expected, "%d|%5.2f|%s|%x|%c|%lu|%%|<missing>\n", -7, 2.5, "word", 255, 'z', 1ul << 40);
+    snprintf(expected, sizeof expected, "%d|%5.2f|%s|%x|%c|%lu|%%|<missing>\n", -7, 2.5, "word", 255, 'z',
+        1ul << 40);
     assert_string_equal(r.log, expected);
 }
 
@@ -160,9 +175,10 @@ static void test_bounds(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_trips), cmocka_unit_test(test_barrier_with_returns),
-        cmocka_unit_test(test_divergent_barrier), cmocka_unit_test(test_spinning_threads_yield),
-        cmocka_unit_test(test_time_limit), cmocka_unit_test(test_log), cmocka_unit_test(test_partial_threadgroups),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_trips),
+        cmocka_unit_test(test_barrier_with_returns), cmocka_unit_test(test_divergent_barrier),
+        cmocka_unit_test(test_spinning_threads_yield), cmocka_unit_test(test_time_limit),
+        cmocka_unit_test(test_log), cmocka_unit_test(test_partial_threadgroups),
         cmocka_unit_test(test_partial_matrix), cmocka_unit_test(test_bounds)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

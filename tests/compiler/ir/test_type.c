@@ -1,4 +1,5 @@
-/* Types by their names: sizes and alignments from the Metal Shading Language specification, tables 2.2 to 2.5. */
+/* Types by their names: sizes and alignments from the Metal Shading Language specification, tables 2.2
+ * to 2.5. */
 #include "compiler/ir/type.h"
 
 #include <setjmp.h>
@@ -56,8 +57,9 @@ static void test_known(void **state)
 static void test_unknown(void **state)
 {
     (void)state;
-    static const char *const names[] = {"", "floats", "float5", "float1", "packed_float", "args_t", "vec<args, 4>",
-        "vec<float, 5>", "vec<float", "matrix<float, 4>", "atomic<args>", "my_float4", "float4x", "float4x5", "T"};
+    static const char *const names[] = {"", "floats", "float5", "float1", "packed_float", "args_t",
+        "vec<args, 4>", "vec<float, 5>", "vec<float", "matrix<float, 4>", "atomic<args>", "my_float4",
+        "float4x", "float4x5", "T"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         ir_type type = {0};
         assert_false(ir_type_from_name(names[i], strlen(names[i]), &type));

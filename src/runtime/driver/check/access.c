@@ -1,4 +1,5 @@
-/* Which memory a kernel may touch: the bound buffers, the threadgroup's memory and the program's own constants. */
+/* Which memory a kernel may touch: the bound buffers, the threadgroup's memory and the program's own
+ * constants. */
 #include "runtime/driver/check/check.h"
 
 #include <inttypes.h>
@@ -13,14 +14,15 @@ tombac_status check_ranges_build(check_run *run, tombac_error **error)
     const rt_manifest *manifest = run->code->manifest;
     for (size_t i = 0; i < manifest->argument_count; i++) {
         const rt_binding *binding = &run->request->bindings[i];
-        if (manifest->arguments[i].kind == TOMBAC_ARGUMENT_THREADGROUP || !manifest->arguments[i].active) continue;
+        if (manifest->arguments[i].kind == TOMBAC_ARGUMENT_THREADGROUP || !manifest->arguments[i].active)
+            continue;
         if (run->range_count == CHECK_MAX_RANGES) {
             return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "more than %d buffers", CHECK_MAX_RANGES);
         }
         bool whole = binding->buffer != NULL;
-        run->ranges[run->range_count++] = (check_range){
-            (uint64_t)(uintptr_t)(whole ? binding->buffer : binding->address),
-            whole ? binding->buffer_size : binding->size, manifest->arguments[i].name};
+        run->ranges[run->range_count++] =
+            (check_range){(uint64_t)(uintptr_t)(whole ? binding->buffer : binding->address),
+                whole ? binding->buffer_size : binding->size, manifest->arguments[i].name};
     }
     return TOMBAC_OK;
 }
@@ -54,10 +56,11 @@ static void describe(const check_run *run, uint64_t address, tb_text *text)
         if (range->begin <= address && (!near || range->begin > near->begin)) near = range;
     }
     if (address < 65536) {
-        tb_text_printf(text, "address %" PRIu64 ", near a null pointer (an argument that is not there?)", address);
+        tb_text_printf(
+            text, "address %" PRIu64 ", near a null pointer (an argument that is not there?)", address);
     } else if (near && address - near->begin < UINT64_C(1) << 40) {
-        tb_text_printf(text, "offset %" PRIu64 " of '%s', which has %" PRIu64 " bytes", address - near->begin, near->name,
-            near->size);
+        tb_text_printf(text, "offset %" PRIu64 " of '%s', which has %" PRIu64 " bytes", address - near->begin,
+            near->name, near->size);
     } else {
         tb_text_printf(text, "address 0x%" PRIx64 ", which is in no buffer", address);
     }
@@ -65,7 +68,9 @@ static void describe(const check_run *run, uint64_t address, tb_text *text)
 
 static const char *verb(uint32_t kind)
 {
-    return kind == TB_CHECK_LOAD ? "reads" : kind == TB_CHECK_STORE ? "writes" : "does an atomic operation on";
+    return kind == TB_CHECK_LOAD    ? "reads"
+           : kind == TB_CHECK_STORE ? "writes"
+                                    : "does an atomic operation on";
 }
 
 void tombac_check_touch(
@@ -77,7 +82,8 @@ void tombac_check_touch(
     if (space == TB_CHECK_THREADGROUP) {
         int64_t offset = (int64_t)(address - shared->memory_begin);
         check_stop(thread, TOMBAC_ERROR_KERNEL, place,
-            "the kernel %s %" PRIu64 " bytes at offset %" PRId64 " of threadgroup memory, which has %" PRIu64 " bytes",
+            "the kernel %s %" PRIu64 " bytes at offset %" PRId64 " of threadgroup memory, which has %" PRIu64
+            " bytes",
             verb(kind), size, offset, shared->memory_size);
     }
     const check_range *range = check_ranges_find(thread->run, address, size);
@@ -95,5 +101,6 @@ void tombac_check_touch(
     for (size_t i = 0; i < length; i++) message[i] = text.data[i];
     message[length] = 0;
     tb_text_free(&text);
-    check_stop(thread, TOMBAC_ERROR_KERNEL, place, "the kernel %s %" PRIu64 " bytes at %s", verb(kind), size, message);
+    check_stop(thread, TOMBAC_ERROR_KERNEL, place, "the kernel %s %" PRIu64 " bytes at %s", verb(kind), size,
+        message);
 }

@@ -1,4 +1,5 @@
-/* The check engine's driver: one fiber per thread, scheduled so that every run of a kernel takes the same order.
+/* The check engine's driver: one fiber per thread, scheduled so that every run of a kernel takes the same
+ * order.
  *
  *   driver.c     rt_driver_check: load, run, unload; the symbols that kernels call
  *   schedule.c   one threadgroup: who runs, who waits, who meets
@@ -81,12 +82,14 @@ bool check_deadline_passed(const check_run *run);
 tombac_status check_ranges_build(check_run *run, tombac_error **error);
 /* The range that holds all of [address, address + size), or NULL. */
 const check_range *check_ranges_find(const check_run *run, uint64_t address, uint64_t size);
-/* The program-scope table (string literals included) that holds `address`, or NULL; *left: bytes to its end. */
+/* The program-scope table (string literals included) that holds `address`, or NULL; *left: bytes to its end.
+ */
 const char *check_table_find(const check_code *code, uint64_t address, size_t *left);
 
-/* Ends the launch from inside a kernel's thread: the scheduler goes on and sees the failure. Does not return. */
-_Noreturn void check_stop(check_thread *thread, tombac_status status, const tb_check_place *place, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+/* Ends the launch from inside a kernel's thread: the scheduler goes on and sees the failure. Does not return.
+ */
+_Noreturn void check_stop(check_thread *thread, tombac_status status, const tb_check_place *place,
+    const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* What kernels call (artifact/check.h). */
 uint64_t tombac_check_wait(tb_check_thread *, const tb_check_site *, uint64_t, uint64_t, uint64_t, uint64_t);

@@ -1,4 +1,5 @@
-/* rt_driver_check: loads objects of the check engine and runs grids of them, one threadgroup after the other. */
+/* rt_driver_check: loads objects of the check engine and runs grids of them, one threadgroup after the other.
+ */
 #include "runtime/driver/check/check.h"
 
 #include <inttypes.h>
@@ -52,7 +53,8 @@ static void assert_failed(tb_check_thread *shared, const char *condition, const 
 {
     check_thread *thread = (check_thread *)shared;
     tb_check_place place = {literal(thread, file, NULL), line};
-    check_stop(thread, TOMBAC_ERROR_KERNEL, &place, "assertion failed: %s", literal(thread, condition, "(unknown)"));
+    check_stop(
+        thread, TOMBAC_ERROR_KERNEL, &place, "assertion failed: %s", literal(thread, condition, "(unknown)"));
 }
 
 static void unsupported(tb_check_thread *shared, const char *what, const tb_check_place *place)
@@ -64,7 +66,8 @@ static void unsupported(tb_check_thread *shared, const char *what, const tb_chec
 
 static void unreachable(tb_check_thread *shared, const tb_check_place *place)
 {
-    check_stop((check_thread *)shared, TOMBAC_ERROR_KERNEL, place, "the kernel reached code that it says is unreachable");
+    check_stop((check_thread *)shared, TOMBAC_ERROR_KERNEL, place,
+        "the kernel reached code that it says is unreachable");
 }
 
 /* The compiler's own rounding of double to half; LLVM computes a fused multiply-add of halves in double. */
@@ -123,8 +126,8 @@ static tombac_status load(
         memcpy(&code->entry, &entry, sizeof entry);
         code->info = rt_image_variable(code->image, TB_CHECK_INFO);
         if (!code->entry || !code->info) {
-            status = tb_fail(error, TOMBAC_ERROR_ARTIFACT, "%s: the object has no entry point for the check engine",
-                manifest->kernel);
+            status = tb_fail(error, TOMBAC_ERROR_ARTIFACT,
+                "%s: the object has no entry point for the check engine", manifest->kernel);
         }
     }
     if (status != TOMBAC_OK) {
@@ -169,7 +172,8 @@ static void place_arguments(check_run *run)
     for (size_t i = 0; i < manifest->argument_count; i++) {
         const rt_binding *binding = &run->request->bindings[i];
         run->arguments[i] = binding->address;
-        if (manifest->arguments[i].kind != TOMBAC_ARGUMENT_THREADGROUP || !manifest->arguments[i].active) continue;
+        if (manifest->arguments[i].kind != TOMBAC_ARGUMENT_THREADGROUP || !manifest->arguments[i].active)
+            continue;
         offset = (offset + 15) / 16 * 16;
         run->arguments[i] = run->memory + offset;
         offset += binding->size;
@@ -180,9 +184,13 @@ static void set_thread(check_run *run, uint32_t index, uint32_t x, uint32_t y, u
 {
     check_thread *thread = &run->threads[index];
     *thread = (check_thread){.run = run};
-    thread->shared = (tb_check_thread){.position = {x, y, z}, .index = index, .lane = index % TB_SIMD_WIDTH,
-        .simdgroup = index / TB_SIMD_WIDTH, .threadgroup_memory = run->memory,
-        .memory_begin = (uint64_t)(uintptr_t)run->memory, .memory_size = run->request->threadgroup_memory,
+    thread->shared = (tb_check_thread){.position = {x, y, z},
+        .index = index,
+        .lane = index % TB_SIMD_WIDTH,
+        .simdgroup = index / TB_SIMD_WIDTH,
+        .threadgroup_memory = run->memory,
+        .memory_begin = (uint64_t)(uintptr_t)run->memory,
+        .memory_size = run->request->threadgroup_memory,
         .countdown = CHECK_COUNTDOWN};
 }
 
@@ -219,7 +227,8 @@ static void run_grid(check_run *run)
                 if (run->status != TOMBAC_OK) return;
                 if (check_deadline_passed(run)) {
                     run->status = tb_fail(run->error, TOMBAC_ERROR_TIMEOUT,
-                        "the launch was stopped after %g s, before threadgroup %u,%u,%u", run->request->time_limit, x, y, z);
+                        "the launch was stopped after %g s, before threadgroup %u,%u,%u",
+                        run->request->time_limit, x, y, z);
                     return;
                 }
                 run_threadgroup(run, x, y, z);
@@ -232,8 +241,9 @@ static void report_faults(const check_run *run)
 {
     if (!run->faults || !run->request->log.write) return;
     tb_text text = {0};
-    tb_text_printf(&text, "tombac: %" PRIu64 " integer divisions by zero or with overflow, the first at %s:%u\n",
-        run->faults, run->first_fault.file ? run->first_fault.file : "?", run->first_fault.line);
+    tb_text_printf(&text,
+        "tombac: %" PRIu64 " integer divisions by zero or with overflow, the first at %s:%u\n", run->faults,
+        run->first_fault.file ? run->first_fault.file : "?", run->first_fault.line);
     if (!text.bad) run->request->log.write(run->request->log.context, text.data, text.size);
     tb_text_free(&text);
 }
@@ -244,7 +254,8 @@ static tombac_status run(rt_code *handle, const rt_run *request, tombac_error **
     check_run *state = calloc(1, sizeof *state);
     if (!state) return tb_fail_memory(error);
     const uint32_t *size = request->dispatch.dispatch_threads_per_threadgroup;
-    size_t threads = (size_t)size[0] * size[1] * size[2], memory = (request->threadgroup_memory + 127) / 64 * 64;
+    size_t threads = (size_t)size[0] * size[1] * size[2],
+           memory = (request->threadgroup_memory + 127) / 64 * 64;
     *state = (check_run){.code = code, .request = request, .dispatch = request->dispatch, .error = error};
     state->threads = calloc(threads, sizeof *state->threads);
     state->arguments = calloc(code->manifest->argument_count + 1, sizeof *state->arguments);

@@ -1,5 +1,5 @@
-/* Fibers; see fiber.h. The switch is the classic one: callee-saved registers and the floating-point control words go onto the
- * old stack, the stack pointers are exchanged, the same come off the new one. */
+/* Fibers; see fiber.h. The switch is the classic one: callee-saved registers and the floating-point control
+ * words go onto the old stack, the stack pointers are exchanged, the same come off the new one. */
 #include "runtime/driver/check/fiber.h"
 
 #include <pthread.h>
@@ -36,8 +36,8 @@ void __tsan_switch_to_fiber(void *fiber, unsigned flags);
 
 /* void tombac_fiber_exchange(void **save, void *load)
  *
- * Pushes rbp, rbx, r12 to r15, MXCSR and the x87 control word, stores rsp to *save, takes `load` as rsp and pops the same.
- * All other registers are the caller's to save; nothing is kept below rsp. */
+ * Pushes rbp, rbx, r12 to r15, MXCSR and the x87 control word, stores rsp to *save, takes `load` as rsp and
+ * pops the same. All other registers are the caller's to save; nothing is kept below rsp. */
 void tombac_fiber_exchange(void **save, void *load);
 void tombac_fiber_start(void);
 __asm__(".text\n"
@@ -52,7 +52,8 @@ __asm__(".text\n"
         "    popq %r15\n    popq %r14\n    popq %r13\n    popq %r12\n    popq %rbx\n    popq %rbp\n"
         "    retq\n"
         ".size tombac_fiber_exchange,.-tombac_fiber_exchange\n"
-        /* The first return of a new fiber comes here: r12 is the entry, r13 its argument; the stack is aligned. */
+        /* The first return of a new fiber comes here: r12 is the entry, r13 its argument; the stack is
+           aligned. */
         ".hidden tombac_fiber_start\n.globl tombac_fiber_start\n.type tombac_fiber_start,@function\n"
         "tombac_fiber_start:\n"
         "    endbr64\n"
@@ -106,18 +107,19 @@ void check_stacks_destroy(check_stacks *stacks)
 void check_fiber_prepare(check_fiber *fiber, void (*entry)(void *argument), void *argument)
 {
 #ifdef FIBER_ASAN
-    __asan_unpoison_memory_region(fiber->stack, fiber->stack_size); /* frames that were left without returning */
+    __asan_unpoison_memory_region(
+        fiber->stack, fiber->stack_size); /* frames that were left without returning */
 #endif
     uint64_t *top = (uint64_t *)(void *)(fiber->stack + fiber->stack_size); /* page aligned */
-    *--top = 0;                                          /* keeps rsp 16-byte aligned in tombac_fiber_start */
+    *--top = 0; /* keeps rsp 16-byte aligned in tombac_fiber_start */
     *--top = 0;
-    *--top = (uint64_t)(uintptr_t)&tombac_fiber_start;   /* return address */
-    *--top = 0;                                          /* rbp */
-    *--top = 0;                                          /* rbx */
-    *--top = (uint64_t)(uintptr_t)entry;                 /* r12 */
-    *--top = (uint64_t)(uintptr_t)argument;              /* r13 */
-    *--top = 0;                                          /* r14 */
-    *--top = 0;                                          /* r15 */
+    *--top = (uint64_t)(uintptr_t)&tombac_fiber_start; /* return address */
+    *--top = 0;                                        /* rbp */
+    *--top = 0;                                        /* rbx */
+    *--top = (uint64_t)(uintptr_t)entry;               /* r12 */
+    *--top = (uint64_t)(uintptr_t)argument;            /* r13 */
+    *--top = 0;                                        /* r14 */
+    *--top = 0;                                        /* r15 */
     uint32_t mxcsr;
     uint16_t x87;
     __asm__ volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(mxcsr), "=m"(x87));

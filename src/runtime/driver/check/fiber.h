@@ -1,7 +1,8 @@
 /* Fibers: threads of control that run one at a time on one OS thread and switch by hand.
  *
- * The stacks of one set lie side by side, each above a guard page, so that running over a stack faults instead of damaging a
- * neighbour. A set is made once and reused; only touched pages cost memory. x86-64, System V ABI. */
+ * The stacks of one set lie side by side, each above a guard page, so that running over a stack faults
+ * instead of damaging a neighbour. A set is made once and reused; only touched pages cost memory. x86-64,
+ * System V ABI. */
 #ifndef RT_CHECK_FIBER_H
 #define RT_CHECK_FIBER_H
 
@@ -11,7 +12,7 @@ typedef struct check_fiber {
     void *stack_pointer; /* where it was left; NULL: it runs or never started */
     char *stack;         /* lowest usable byte; NULL for the OS thread's own stack */
     size_t stack_size;
-    void *tool;          /* what a sanitizer keeps for it */
+    void *tool; /* what a sanitizer keeps for it */
 } check_fiber;
 
 typedef struct check_stacks {
@@ -24,8 +25,8 @@ typedef struct check_stacks {
 tombac_status check_stacks_create(check_stacks *stacks, size_t count, size_t size, tombac_error **error);
 void check_stacks_destroy(check_stacks *stacks);
 
-/* Makes the fiber call entry(argument) on an empty stack when it is next switched to; entry must not return. What the fiber
- * did before is forgotten. */
+/* Makes the fiber call entry(argument) on an empty stack when it is next switched to; entry must not return.
+ * What the fiber did before is forgotten. */
 void check_fiber_prepare(check_fiber *fiber, void (*entry)(void *argument), void *argument);
 /* Leaves `from` (which runs now) and goes on in `to`; returns when somebody switches back to `from`. */
 void check_fiber_switch(check_fiber *from, check_fiber *to);

@@ -1,5 +1,5 @@
-/* Collective operations; see operations.h. Floats are combined as the document fixes it: reductions by the xor tree from the
- * widest distance to 1, prefixes by doubling distances, min and max ignoring NaN. */
+/* Collective operations; see operations.h. Floats are combined as the document fixes it: reductions by the
+ * xor tree from the widest distance to 1, prefixes by doubling distances, min and max ignoring NaN. */
 #include "runtime/driver/check/operations.h"
 
 #include <math.h>
@@ -15,8 +15,14 @@ static unsigned bits_of(uint8_t type)
     return bits[type];
 }
 
-static bool is_float(uint8_t type) { return type == TB_CHECK_f16 || type == TB_CHECK_f32; }
-static bool is_signed(uint8_t type) { return type >= TB_CHECK_s8 && type <= TB_CHECK_s64; }
+static bool is_float(uint8_t type)
+{
+    return type == TB_CHECK_f16 || type == TB_CHECK_f32;
+}
+static bool is_signed(uint8_t type)
+{
+    return type >= TB_CHECK_s8 && type <= TB_CHECK_s64;
+}
 
 static uint64_t truncated(uint8_t type, uint64_t value)
 {
@@ -111,7 +117,9 @@ static uint64_t neutral(combination c, uint8_t type)
     unsigned bits = bits_of(type);
     uint64_t top = UINT64_C(1) << (bits - 1);
     if (is_float(type)) {
-        return c == SUM ? from_float(type, -0.0f) : c == PRODUCT ? from_float(type, 1.0f) : from_float(type, NAN);
+        return c == SUM       ? from_float(type, -0.0f)
+               : c == PRODUCT ? from_float(type, 1.0f)
+                              : from_float(type, NAN);
     }
     switch (c) {
     case PRODUCT: return 1;
@@ -143,8 +151,8 @@ static void reduce(
 }
 
 /* Where no lane comes before, an exclusive prefix is Metal's identity: 0 or 1. */
-static void prefix(combination c, bool inclusive, const tb_check_site *s, uint32_t active, const uint64_t (*operands)[4],
-    uint64_t *results)
+static void prefix(combination c, bool inclusive, const tb_check_site *s, uint32_t active,
+    const uint64_t (*operands)[4], uint64_t *results)
 {
     uint64_t lanes[32], next[32];
     uint64_t identity = is_float(s->type) ? from_float(s->type, c == SUM ? 0.0f : 1.0f) : c == SUM ? 0 : 1;
@@ -166,8 +174,8 @@ static void prefix(combination c, bool inclusive, const tb_check_site *s, uint32
 /* ---- Data movement ---- */
 
 /* x of lane `position` of the block that `lane` is in; 0 where that lane takes no part. */
-static uint64_t value_at(
-    const tb_check_site *s, uint32_t active, const uint64_t (*operands)[4], unsigned lane, unsigned position, int operand)
+static uint64_t value_at(const tb_check_site *s, uint32_t active, const uint64_t (*operands)[4],
+    unsigned lane, unsigned position, int operand)
 {
     unsigned source = lane - lane % s->width + position % s->width;
     return active >> source & 1 ? operands[source][operand] : 0;
@@ -190,8 +198,8 @@ static uint64_t shuffled(
     return value_at(s, active, operands, lane, (unsigned)source, 0);
 }
 
-/* Operands: x, fill, delta, modulo. The lanes that a shift leaves without a source take `fill` of the lane that it would
- * wrap round to. */
+/* Operands: x, fill, delta, modulo. The lanes that a shift leaves without a source take `fill` of the lane
+ * that it would wrap round to. */
 static uint64_t shuffled_and_filled(
     const tb_check_site *s, uint32_t active, const uint64_t (*operands)[4], unsigned lane, bool up)
 {
@@ -225,8 +233,14 @@ static uint64_t vote(const tb_check_site *s, uint32_t active, const uint64_t (*o
 
 /* ---- Matrices ---- */
 
-static unsigned row_of(unsigned lane) { return (lane / 4 & 4) + lane / 2 % 4; }
-static unsigned column_of(unsigned lane) { return (lane / 4 & 2) * 2 + lane % 2 * 2; }
+static unsigned row_of(unsigned lane)
+{
+    return (lane / 4 & 4) + lane / 2 % 4;
+}
+static unsigned column_of(unsigned lane)
+{
+    return (lane / 4 & 2) * 2 + lane % 2 * 2;
+}
 
 static bool multiply(uint32_t active, const uint64_t (*operands)[4], uint64_t *results)
 {
@@ -252,7 +266,8 @@ static bool multiply(uint32_t active, const uint64_t (*operands)[4], uint64_t *r
 
 /* ---- All ---- */
 
-bool check_collective(const tb_check_site *s, uint32_t active, const uint64_t (*operands)[4], uint64_t *results)
+bool check_collective(
+    const tb_check_site *s, uint32_t active, const uint64_t (*operands)[4], uint64_t *results)
 {
     switch (s->operation) {
     case TB_CHECK_sum: reduce(SUM, s, active, operands, results); return true;
@@ -272,16 +287,23 @@ bool check_collective(const tb_check_site *s, uint32_t active, const uint64_t (*
     for (unsigned lane = 0; lane < 32; lane++) {
         if (!(active >> lane & 1)) continue;
         switch (s->operation) {
-        case TB_CHECK_broadcast: case TB_CHECK_shuffle: case TB_CHECK_shuffle_up: case TB_CHECK_shuffle_down:
-        case TB_CHECK_shuffle_xor: case TB_CHECK_shuffle_rotate_up: case TB_CHECK_shuffle_rotate_down:
+        case TB_CHECK_broadcast:
+        case TB_CHECK_shuffle:
+        case TB_CHECK_shuffle_up:
+        case TB_CHECK_shuffle_down:
+        case TB_CHECK_shuffle_xor:
+        case TB_CHECK_shuffle_rotate_up:
+        case TB_CHECK_shuffle_rotate_down:
             results[lane] = shuffled(s, active, operands, lane, (uint16_t)operands[lane][1]);
             break;
-        case TB_CHECK_shuffle_and_fill_up: case TB_CHECK_shuffle_and_fill_down:
-            results[lane] = shuffled_and_filled(s, active, operands, lane, s->operation == TB_CHECK_shuffle_and_fill_up);
+        case TB_CHECK_shuffle_and_fill_up:
+        case TB_CHECK_shuffle_and_fill_down:
+            results[lane] =
+                shuffled_and_filled(s, active, operands, lane, s->operation == TB_CHECK_shuffle_and_fill_up);
             break;
-        case TB_CHECK_SIMDGROUP_BARRIER: case TB_CHECK_THREADGROUP_BARRIER: case TB_CHECK_CONVERGE:
-            results[lane] = 0;
-            break;
+        case TB_CHECK_SIMDGROUP_BARRIER:
+        case TB_CHECK_THREADGROUP_BARRIER:
+        case TB_CHECK_CONVERGE: results[lane] = 0; break;
         default: results[lane] = vote(s, active, operands, lane); break;
         }
     }

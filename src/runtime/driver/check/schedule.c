@@ -1,10 +1,11 @@
 /* Scheduling of one threadgroup.
  *
- * SIMD-groups take turns. In its turn a SIMD-group runs each ready thread until it waits or ends; when none is ready, the
- * threads that wait at the lowest site are its active lanes: their operation is computed, they are ready again. Threads at a
- * threadgroup barrier stay there until every live thread of the threadgroup waits at the same one. When nothing can run and
- * that does not hold, threads wait at different barriers, which is reported. A thread whose countdown ended gives up its turn,
- * so that a thread that spins on another one's store does not keep that one from running.
+ * SIMD-groups take turns. In its turn a SIMD-group runs each ready thread until it waits or ends; when none
+ * is ready, the threads that wait at the lowest site are its active lanes: their operation is computed, they
+ * are ready again. Threads at a threadgroup barrier stay there until every live thread of the threadgroup
+ * waits at the same one. When nothing can run and that does not hold, threads wait at different barriers,
+ * which is reported. A thread whose countdown ended gives up its turn, so that a thread that spins on another
+ * one's store does not keep that one from running.
  *
  * Kernels without sites need no waiting: their threads run one after the other on one stack. */
 #include "runtime/driver/check/check.h"
@@ -25,9 +26,13 @@ bool check_deadline_passed(const check_run *run)
 
 /* ---- On a thread's stack ---- */
 
-static void leave(check_thread *thread) { check_fiber_switch(thread->fiber, &thread->run->scheduler); }
+static void leave(check_thread *thread)
+{
+    check_fiber_switch(thread->fiber, &thread->run->scheduler);
+}
 
-_Noreturn void check_stop(check_thread *thread, tombac_status status, const tb_check_place *place, const char *format, ...)
+_Noreturn void check_stop(
+    check_thread *thread, tombac_status status, const tb_check_place *place, const char *format, ...)
 {
     check_run *run = thread->run;
     tb_text text = {0};
@@ -37,8 +42,8 @@ _Noreturn void check_stop(check_thread *thread, tombac_status status, const tb_c
     va_end(arguments);
     const uint32_t *p = thread->shared.position, *g = run->dispatch.threadgroup_position_in_grid;
     if (run->status == TOMBAC_OK) {
-        run->status = tb_fail(run->error, status, "%s (thread %u,%u,%u of threadgroup %u,%u,%u)", tb_text_string(&text),
-            p[0], p[1], p[2], g[0], g[1], g[2]);
+        run->status = tb_fail(run->error, status, "%s (thread %u,%u,%u of threadgroup %u,%u,%u)",
+            tb_text_string(&text), p[0], p[1], p[2], g[0], g[1], g[2]);
         if (place && place->line) tb_error_set_location(run->error, place->file, place->line, 0);
     }
     tb_text_free(&text);
@@ -121,11 +126,13 @@ static void meet(check_run *run, uint32_t first, const tb_check_site *site, uint
     uint64_t operands[32][4], results[32];
     uint32_t count = threads_in(run, first);
     memset(operands, 0, sizeof operands);
-    for (uint32_t i = 0; i < count; i++) memcpy(operands[i], run->threads[first + i].operands, sizeof operands[i]);
-    if (!check_collective(site, active, (const uint64_t(*)[4])operands, results)) {
+    for (uint32_t i = 0; i < count; i++)
+        memcpy(operands[i], run->threads[first + i].operands, sizeof operands[i]);
+    if (!check_collective(site, active, (const uint64_t (*)[4])operands, results)) {
         const uint32_t *g = run->dispatch.threadgroup_position_in_grid;
         run->status = tb_fail(run->error, TOMBAC_ERROR_KERNEL,
-            "a SIMD-group matrix operation needs all 32 threads, but only those of mask 0x%08x of SIMD-group %u take part "
+            "a SIMD-group matrix operation needs all 32 threads, but only those of mask 0x%08x of SIMD-group "
+            "%u take part "
             "(threadgroup %u,%u,%u)",
             active, first / TB_SIMD_WIDTH, g[0], g[1], g[2]);
         tb_error_set_location(run->error, site->place.file, site->place.line, 0);
@@ -156,8 +163,8 @@ static bool release_lowest(check_run *run, uint32_t first)
     return lowest != NULL;
 }
 
-/* One turn: until every thread of the SIMD-group ended or waits at a barrier, or one gave up its turn. True where threads
- * are left that can run in the next turn. */
+/* One turn: until every thread of the SIMD-group ended or waits at a barrier, or one gave up its turn. True
+ * where threads are left that can run in the next turn. */
 static bool take_turn(check_run *run, uint32_t first)
 {
     do {
@@ -170,9 +177,11 @@ static bool take_turn(check_run *run, uint32_t first)
 
 static void report_divergent_barrier(check_run *run, const check_thread *a, const check_thread *b)
 {
-    const uint32_t *g = run->dispatch.threadgroup_position_in_grid, *p = a->shared.position, *q = b->shared.position;
+    const uint32_t *g = run->dispatch.threadgroup_position_in_grid, *p = a->shared.position,
+                   *q = b->shared.position;
     run->status = tb_fail(run->error, TOMBAC_ERROR_KERNEL,
-        "divergent barrier: thread %u,%u,%u waits at the barrier of line %u, thread %u,%u,%u at that of line %u "
+        "divergent barrier: thread %u,%u,%u waits at the barrier of line %u, thread %u,%u,%u at that of line "
+        "%u "
         "(threadgroup %u,%u,%u)",
         p[0], p[1], p[2], a->site->place.line, q[0], q[1], q[2], b->site->place.line, g[0], g[1], g[2]);
     tb_error_set_location(run->error, a->site->place.file, a->site->place.line, 0);
@@ -208,7 +217,8 @@ static void run_fibers(check_run *run)
         bool again = true;
         while (again && run->status == TOMBAC_OK) {
             again = false;
-            for (uint32_t first = 0; first < run->thread_count && run->status == TOMBAC_OK; first += TB_SIMD_WIDTH) {
+            for (uint32_t first = 0; first < run->thread_count && run->status == TOMBAC_OK;
+                first += TB_SIMD_WIDTH) {
                 if (take_turn(run, first)) again = true;
             }
         }

@@ -83,6 +83,9 @@ const rt_symbol cpu_host_symbols[] = {
     SYMBOL("memmove", memmove),
     SYMBOL("memset", memset),
     SYMBOL("fmodf", fmodf),
+    SYMBOL("fminf", fminf), /* of uniform halves */
+    SYMBOL("fmaxf", fmaxf),
+    SYMBOL("fmaf", fmaf),
     SYMBOL("ldexpf", ldexpf),
 };
 const size_t cpu_host_symbol_count = sizeof cpu_host_symbols / sizeof *cpu_host_symbols;
