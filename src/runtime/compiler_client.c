@@ -60,6 +60,10 @@ static void add_all(command *c, const rt_compiler *compiler, const rt_request *r
         add(c, "", request->kernel);
         add(c, "", "--engine");
         add(c, "", request->engine);
+        if (request->driver_target) {
+            add(c, "", "--target");
+            add(c, "", request->target);
+        }
         for (size_t i = 0; i < request->value_count; i++) add_value(c, &request->values[i]);
         add(c, "", "-o");
         add(c, "", output);

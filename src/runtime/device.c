@@ -35,7 +35,7 @@ static tombac_status choose(const char *name, const rt_driver **driver, tombac_e
         }
         tb_text_free(&known);
         *driver = rt_drivers[i];
-        if (is_available(*driver)) return TOMBAC_OK;
+        if (is_available(*driver) || (*driver)->open) return TOMBAC_OK; /* open says why not */
         return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "this processor cannot run the device '%s'", name);
     }
     tombac_status status =
@@ -70,7 +70,8 @@ tombac_status tombac_device_open(const char *name, tombac_device **device, tomba
     made->driver = driver;
     made->max_buffer_size = physical_memory();
     made->time_limit = time_limit_from_environment();
-    status = rt_cache_open(&made->cache, error);
+    status = driver->open ? driver->open(&made->driver_state, error) : TOMBAC_OK;
+    if (status == TOMBAC_OK) status = rt_cache_open(&made->cache, error);
     if (status == TOMBAC_OK) status = rt_queue_create(&made->queue, error);
     if (status == TOMBAC_OK)
         *device = made;
@@ -90,6 +91,7 @@ void tombac_device_release(tombac_device *device)
     if (!device || !rt_release(&device->references)) return;
     rt_queue_destroy(device->queue);
     rt_cache_close(&device->cache);
+    if (device->driver->close) device->driver->close(device->driver_state);
     free(device);
 }
 

@@ -26,7 +26,10 @@ static tombac_status check_manifest(const job *j, const rt_manifest *manifest, t
     if (strcmp(manifest->kernel, j->request.kernel) != 0)
         return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "the artifact holds the kernel '%s', not '%s'",
             manifest->kernel, j->request.kernel);
-    if (!rt_target_runs(manifest->target))
+    if (j->request.driver_target && strcmp(manifest->target, j->request.target) != 0)
+        return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "the artifact is for '%s', not '%s'", manifest->target,
+            j->request.target);
+    if (!j->request.driver_target && !rt_target_runs(manifest->target))
         return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "the artifact is for '%s', but this processor is '%s'",
             manifest->target, rt_target_host());
     return TOMBAC_OK;
@@ -141,8 +144,14 @@ tombac_status tombac_kernel_create(tombac_library *library, const char *name,
         atomic_init(&made->references, 1);
         made->library = tombac_library_retain(library);
         job j = {.library = library,
-            .request = {&library->source, name, driver->name, rt_target_host(), driver->line_tables, values,
-                constant_count}};
+            .request = {.source = &library->source,
+                .kernel = name,
+                .engine = driver->name,
+                .target = driver->target ? driver->target(library->device->driver_state) : rt_target_host(),
+                .driver_target = driver->target != NULL,
+                .line_tables = driver->line_tables,
+                .values = values,
+                .value_count = constant_count}};
         status = make(&j, made, error);
     }
     free(values);

@@ -188,13 +188,15 @@ static void execute(rt_queue_item *item)
 {
     tombac_launch *launch = (tombac_launch *)item;
     tombac_error *failure = NULL;
-    double begin = now();
+    double begin = now(), seconds = -1;
+    launch->run.seconds = &seconds;
     tombac_status status =
         launch->kernel->library->device->driver->run(launch->kernel->code, &launch->run, &failure);
-    double end = now();
+    if (seconds < 0) seconds = now() - begin;
+    launch->run.seconds = NULL;
     if (status != TOMBAC_OK) tb_error_set_kernel(&failure, launch->kernel->manifest.kernel);
     pthread_mutex_lock(&launch->mutex);
-    launch->seconds = end - begin;
+    launch->seconds = seconds;
     launch->status = status;
     launch->failure = failure;
     launch->state = RT_LAUNCH_ENDED;

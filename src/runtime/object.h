@@ -26,6 +26,7 @@ static inline bool rt_release(rt_references *references)
 struct tombac_device {
     rt_references references;
     const rt_driver *driver;
+    void *driver_state; /* what driver->open made */
     rt_cache cache;
     rt_queue *queue;
     size_t max_buffer_size;
