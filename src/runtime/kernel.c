@@ -68,13 +68,18 @@ static bool from_cache(const job *j, tombac_kernel *kernel, tombac_status *statu
     if (!rt_cache_get(j->cache, &j->key, j->compiler.identity, &response)) return false;
     bool settled;
     if (response.exit_status == 0) {
-        settled = load(j, &response.output, kernel, NULL) == TOMBAC_OK;
+        tombac_error *failure = NULL;
+        *status = load(j, &response.output, kernel, &failure);
+        settled = *status != TOMBAC_ERROR_ARTIFACT; /* a bad artifact is made anew; other failures are the device's */
+        if (*status != TOMBAC_OK && settled && error) *error = failure;
+        else tombac_error_release(failure);
     } else {
         *status =
             rt_compiler_fail(&j->request, response.exit_status, tb_text_string(&response.diagnostics), error);
         settled = true;
     }
     rt_response_free(&response);
+    if (!settled) *status = TOMBAC_OK;
     return settled;
 }
 

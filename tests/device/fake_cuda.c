@@ -44,6 +44,7 @@ EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device)
 }
 EXPORT int cuDevicePrimaryCtxRetain(void **context, int device) { return *context = (void *)(uintptr_t)0x1000, 0; }
 EXPORT int cuDevicePrimaryCtxRelease_v2(int device) { return 0; }
+EXPORT int cuDevicePrimaryCtxReset_v2(int device) { return 0; }
 EXPORT int cuCtxSetCurrent(void *context) { return 0; }
 
 EXPORT int cuModuleLoadDataEx(void **out, const char *image, unsigned count, const int *options, void **values)
@@ -86,7 +87,7 @@ EXPORT int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t size, void *stre
 
 EXPORT int cuStreamCreate(void **stream, unsigned flags) { return *stream = (void *)(uintptr_t)0x2000, 0; }
 EXPORT int cuStreamDestroy_v2(void *stream) { return 0; }
-EXPORT int cuStreamQuery(void *stream) { return is("hang") ? 600 : is("fault") ? 700 : 0; }
+EXPORT int cuStreamQuery(void *stream) { return !stream ? 0 : is("hang") ? 600 : is("fault") ? 700 : 0; }
 EXPORT int cuStreamSynchronize(void *stream) { return is("fault") ? 700 : 0; }
 EXPORT int cuEventCreate(void **event, unsigned flags) { return *event = (void *)(uintptr_t)0x3000, 0; }
 EXPORT int cuEventDestroy_v2(void *event) { return 0; }

@@ -130,6 +130,15 @@ static void list_literals(ir_kernel *kernel)
 
 /* ---- Floating point ---- */
 
+/* Atomic operations reach as far as the device: nothing outside it looks at a buffer while a kernel runs. */
+static void limit_scope(LLVMValueRef instruction, void *context)
+{
+    const ir_kernel *kernel = context;
+    if (!LLVMIsAtomic(instruction)) return;
+    unsigned system = LLVMGetSyncScopeID(kernel->context, "", 0), device = LLVMGetSyncScopeID(kernel->context, "device", 6);
+    if (LLVMGetAtomicSyncScopeID(instruction) == system) LLVMSetAtomicSyncScopeID(instruction, device);
+}
+
 /* Division and square root stay correctly rounded in every mode, as in the other engines: their approximations are worse than
  * what Metal promises. */
 static void limit_approximation(LLVMValueRef instruction, void *context)
@@ -189,7 +198,10 @@ static tombac_status build(ir_kernel *kernel, const char *library, tb_text *head
     tb_text_free(&kinds);
     if (status == TOMBAC_OK) status = close_module(kernel, error);
     if (status == TOMBAC_OK) status = verify(kernel, error);
-    if (status == TOMBAC_OK) ir_visit(kernel->function, limit_approximation, NULL);
+    if (status == TOMBAC_OK) {
+        ir_visit(kernel->function, limit_approximation, NULL);
+        ir_visit(kernel->function, limit_scope, kernel);
+    }
     if (status == TOMBAC_OK) status = optimise(kernel, error);
     if (status == TOMBAC_OK && records) list_literals(kernel);
     return status == TOMBAC_OK ? verify(kernel, error) : status;

@@ -110,9 +110,10 @@ static void set_by_value(const entry *e, unsigned parameter, uint64_t size, uint
     LLVMAddAttributeAtIndex(e->function, parameter + 1, ir_enum_attribute(e->context, "readonly", 0));
 }
 
-static void bind_argument(entry *e, unsigned index, char kind, LLVMValueRef own)
+static void bind_argument(entry *e, LLVMBasicBlockRef start, unsigned index, char kind, LLVMValueRef own)
 {
     LLVMValueRef old = LLVMGetParam(e->kernel->function, index);
+    LLVMPositionBuilderAtEnd(e->builder, start);
     if (kind == 't') {
         LLVMValueRef offset = LLVMBuildZExt(e->builder, own, e->i64, "");
         own = LLVMBuildInBoundsGEP2(e->builder, e->i8, e->shared, &offset, 1, "");
@@ -198,7 +199,7 @@ static void move_body(entry *e, const char *kinds)
     e->thread = LLVMBuildAlloca(e->builder, bytes_type(e, sizeof(tb_cuda_thread)), "");
     LLVMSetAlignment(e->thread, _Alignof(tb_cuda_thread));
     for (unsigned i = 0, n = 1; kinds[i]; i++) {
-        if (kinds[i] != '-') bind_argument(e, i, kinds[i], LLVMGetParam(e->function, n++));
+        if (kinds[i] != '-') bind_argument(e, start, i, kinds[i], LLVMGetParam(e->function, n++));
     }
     /* Private variables stay in the first block, where passes look for them. */
     for (LLVMValueRef i = LLVMGetFirstInstruction(first), next; i; i = next) {

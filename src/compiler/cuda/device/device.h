@@ -55,6 +55,30 @@ INLINE f16 move_f16(u32 mask, f16 x, u32 source)
     return __builtin_bit_cast(f16, (u16)move_u32(mask, __builtin_bit_cast(u16, x), source));
 }
 
+/* x of the lane whose number differs by `distance`; all 32 lanes take part. */
+INLINE u32 exchange_u32(u32 x, u32 distance)
+{
+    return (u32)__nvvm_shfl_sync_bfly_i32(WHOLE, (int)x, (int)distance, 31);
+}
+INLINE u8 exchange_u8(u8 x, u32 distance) { return (u8)exchange_u32(x, distance); }
+INLINE u16 exchange_u16(u16 x, u32 distance) { return (u16)exchange_u32(x, distance); }
+INLINE u64 exchange_u64(u64 x, u32 distance)
+{
+    return exchange_u32((u32)x, distance) | (u64)exchange_u32((u32)(x >> 32), distance) << 32;
+}
+INLINE s8 exchange_s8(s8 x, u32 distance) { return (s8)exchange_u32((u8)x, distance); }
+INLINE s16 exchange_s16(s16 x, u32 distance) { return (s16)exchange_u32((u16)x, distance); }
+INLINE s32 exchange_s32(s32 x, u32 distance) { return (s32)exchange_u32((u32)x, distance); }
+INLINE s64 exchange_s64(s64 x, u32 distance) { return (s64)exchange_u64((u64)x, distance); }
+INLINE f32 exchange_f32(f32 x, u32 distance)
+{
+    return __builtin_bit_cast(f32, exchange_u32(__builtin_bit_cast(u32, x), distance));
+}
+INLINE f16 exchange_f16(f16 x, u32 distance)
+{
+    return __builtin_bit_cast(f16, (u16)exchange_u32(__builtin_bit_cast(u16, x), distance));
+}
+
 INLINE bool takes_part(u32 mask, u32 lane) { return mask >> (lane & 31) & 1; }
 
 #endif

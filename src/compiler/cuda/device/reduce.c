@@ -38,7 +38,7 @@
             if (!(r & 16)) { s4 = v; continue; }                                                                           \
             s4 = (T)C(s4, v);                                                                                              \
         }                                                                                                                  \
-        result = (WIDTH) == 32 ? s4 : s1;                                                                                  \
+        result = s4;                                                                                  \
     } while (0)
 
 /* Leaf r of a reduction: the lane whose number has r's five bits in reverse, so that lanes 16 apart meet first. */
@@ -83,10 +83,15 @@
 #define SIMD_LEAF_f16(r) LEAF_OF(f16, r)
 #define SIMD_LEAF_f32(r) LEAF_OF(f32, r)
 
-/* All lanes take part: x is a variable of the function around. */
+/* All lanes take part: x is a variable of the function around. Operands are moved into variables before they are combined:
+ * C evaluates them more than once, and not in every lane. */
 #define BUTTERFLY(name, T, C)                                                                                              \
     ({                                                                                                                     \
-        _Pragma("clang loop unroll(full)") for (u32 d = 16; d; d /= 2) x = (T)C(x, move_##T(WHOLE, x, lane_index() ^ d));  \
+        _Pragma("clang loop unroll(full)") for (u32 d = 16; d; d /= 2)                                                     \
+        {                                                                                                                  \
+            T other = exchange_##T(x, d);                                                                                  \
+            x = (T)C(x, other);                                                                                            \
+        }                                                                                                                  \
         x;                                                                                                                 \
     })
 #define INSTRUCTION(name, T, C) (T)(REDUX_##name##_##T)
@@ -165,7 +170,7 @@ WINDOW_LEAVES(s16) WINDOW_LEAVES(s32) WINDOW_LEAVES(s64) WINDOW_LEAVES(f16) WIND
             if (!(r & 16)) { s4 = v; continue; }                                                                           \
             s4 = (T)C(v, s4);                                                                                              \
         }                                                                                                                  \
-        return width == 32 ? s4 : s1;                                                                                      \
+        return width == 32 ? s4 : s2;                                                                                      \
     }                                                                                                                      \
     INLINE T whole_##name##_##T(T x)                                                                                       \
     {                                                                                                                      \
