@@ -44,7 +44,6 @@ EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device)
 }
 EXPORT int cuDevicePrimaryCtxRetain(void **context, int device) { return *context = (void *)(uintptr_t)0x1000, 0; }
 EXPORT int cuDevicePrimaryCtxRelease_v2(int device) { return 0; }
-EXPORT int cuDevicePrimaryCtxReset_v2(int device) { return 0; }
 EXPORT int cuCtxSetCurrent(void *context) { return 0; }
 
 EXPORT int cuModuleLoadDataEx(void **out, const char *image, unsigned count, const int *options, void **values)

@@ -7,7 +7,7 @@ build=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$2"
 out=$(cd "$2" && pwd)
-rm -rf "$out/bin" "$out/lib" "$out/fake" "$out/conformance" "$out/examples"
+rm -rf "$out/cache" "$out/bin" "$out/lib" "$out/fake" "$out/conformance" "$out/examples"
 mkdir -p "$out/bin" "$out/lib" "$out/fake" "$out/examples"
 cp "$build/bin/tombac-conformance" "$build/bin/tombac" "$out/bin/"
 for example in vec_add saxpy reduce_tree reduce_simd histogram matmul8x8; do
@@ -33,7 +33,6 @@ for target in ${TARGETS:-sm_90}; do
         bin/$example cuda >> fill.log 2>&1 || true
     done
 done
-rm -rf "$out/cache"
 cp -r cache fill.log "$out/"
 echo "$(find cache -type f | wc -l) files in the cache, $(du -sm . | cut -f1) MiB in all"
 if grep -E 'compiler (crashed|error)|internal error' fill.log; then exit 1; fi

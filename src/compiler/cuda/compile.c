@@ -140,12 +140,33 @@ static void limit_scope(LLVMValueRef instruction, void *context)
 }
 
 /* Division and square root stay correctly rounded in every mode, as in the other engines: their approximations are worse than
- * what Metal promises. */
+ * what Metal promises. Flags can only be added to an instruction, so those two are made anew without. */
 static void limit_approximation(LLVMValueRef instruction, void *context)
 {
-    if (LLVMCanValueUseFastMathFlags(instruction)) {
-        LLVMSetFastMathFlags(instruction, LLVMGetFastMathFlags(instruction) & ~(unsigned)LLVMFastMathApproxFunc);
+    LLVMBuilderRef builder = context;
+    bool divides = LLVMGetInstructionOpcode(instruction) == LLVMFDiv, roots = ir_is_intrinsic(instruction, "llvm.sqrt");
+    if (!divides && !roots) return;
+    LLVMFastMathFlags flags = LLVMGetFastMathFlags(instruction);
+    LLVMTypeRef type = LLVMTypeOf(instruction);
+    LLVMValueRef x = LLVMGetOperand(instruction, 0), made;
+    LLVMPositionBuilderBefore(builder, instruction);
+    if (divides) {
+        made = LLVMBuildFDiv(builder, x, LLVMGetOperand(instruction, 1), "");
+    } else {
+        LLVMModuleRef module = LLVMGetGlobalParent(LLVMGetBasicBlockParent(LLVMGetInstructionParent(instruction)));
+        made = ir_build_intrinsic(builder, module, "llvm.sqrt", &type, 1, &x, 1);
     }
+    if (LLVMCanValueUseFastMathFlags(made)) LLVMSetFastMathFlags(made, flags & ~(unsigned)LLVMFastMathApproxFunc);
+    LLVMReplaceAllUsesWith(instruction, made);
+    LLVMInstructionEraseFromParent(instruction);
+}
+
+static void limit(ir_kernel *kernel)
+{
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(kernel->context);
+    ir_visit(kernel->function, limit_approximation, builder);
+    ir_visit(kernel->function, limit_scope, kernel);
+    LLVMDisposeBuilder(builder);
 }
 
 /* ---- All ---- */
@@ -198,10 +219,7 @@ static tombac_status build(ir_kernel *kernel, const char *library, tb_text *head
     tb_text_free(&kinds);
     if (status == TOMBAC_OK) status = close_module(kernel, error);
     if (status == TOMBAC_OK) status = verify(kernel, error);
-    if (status == TOMBAC_OK) {
-        ir_visit(kernel->function, limit_approximation, NULL);
-        ir_visit(kernel->function, limit_scope, kernel);
-    }
+    if (status == TOMBAC_OK) limit(kernel);
     if (status == TOMBAC_OK) status = optimise(kernel, error);
     if (status == TOMBAC_OK && records) list_literals(kernel);
     return status == TOMBAC_OK ? verify(kernel, error) : status;

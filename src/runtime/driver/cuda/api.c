@@ -21,14 +21,17 @@ void cuda_api_close(cuda_api *api)
     *api = (cuda_api){0};
 }
 
+/* Failures after which CUDA refuses all further work of the process, from an illegal address (700) to a failed launch (719). */
+static bool is_final(cuda_result result) { return result == 700 || result == 710 || (result >= 714 && result <= 719); }
+
 tombac_status cuda_api_check(const cuda_api *api, cuda_result result, const char *doing, tombac_error **error)
 {
     if (!result) return TOMBAC_OK;
     const char *name = NULL, *text = NULL;
     if (api->error_name(result, &name) || !name) name = "unknown error";
     if (api->error_text(result, &text) || !text) text = "no description";
-    return tb_fail(error, result == CUDA_ERROR_MEMORY ? TOMBAC_ERROR_MEMORY : TOMBAC_ERROR_KERNEL, "%s: %s (%s)", doing, text,
-        name);
+    return tb_fail(error, result == CUDA_ERROR_MEMORY ? TOMBAC_ERROR_MEMORY : TOMBAC_ERROR_KERNEL, "%s: %s (%s)%s", doing,
+        text, name, is_final(result) ? "; CUDA does no further work in this process" : "");
 }
 
 static tombac_status resolve(cuda_api *api, tombac_error **error)

@@ -30,7 +30,6 @@ enum { CUDA_JIT_ERROR_LOG = 5, CUDA_JIT_ERROR_LOG_SIZE = 6 };
     X(device_attribute, cuDeviceGetAttribute, (int *value, int attribute, cuda_device device))                             \
     X(context_retain, cuDevicePrimaryCtxRetain, (cuda_context * *context, cuda_device device))                             \
     X(context_release, cuDevicePrimaryCtxRelease_v2, (cuda_device device))                                                 \
-    X(context_reset, cuDevicePrimaryCtxReset_v2, (cuda_device device))                                                     \
     X(context_set, cuCtxSetCurrent, (cuda_context * context))                                                              \
     X(module_load, cuModuleLoadDataEx,                                                                                     \
         (cuda_module * *module, const void *image, unsigned count, int *options, void **values))                           \

@@ -10,24 +10,6 @@ void cuda_gpu_close(cuda_gpu *gpu)
     cuda_api_close(&gpu->api);
 }
 
-/* A kernel's failure, as an illegal address, leaves the context unusable for good: then it is made anew. What other kernels have
- * loaded in it is lost with it. */
-static tombac_status enter_context(cuda_gpu *gpu, tombac_error **error)
-{
-    cuda_result result = gpu->api.context_retain(&gpu->context, gpu->device);
-    if (!result) result = gpu->api.context_set(gpu->context);
-    if (!result) {
-        result = gpu->api.stream_query(NULL);
-        if (!result || result == CUDA_ERROR_NOT_READY) return TOMBAC_OK;
-        gpu->api.context_reset(gpu->device);
-        gpu->api.context_release(gpu->device);
-        result = gpu->api.context_retain(&gpu->context, gpu->device);
-        if (!result) result = gpu->api.context_set(gpu->context);
-    }
-    if (result) gpu->context = NULL;
-    return cuda_api_check(&gpu->api, result, "opening the GPU", error);
-}
-
 static tombac_status open_device(cuda_gpu *gpu, tombac_error **error)
 {
     int major = 0, minor = 0;
@@ -40,7 +22,9 @@ static tombac_status open_device(cuda_gpu *gpu, tombac_error **error)
     if (gpu->capability < OLDEST)
         return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,
             "no cuda device: the GPU has compute capability %d.%d, kernels need 8.0 or later", major, minor);
-    return enter_context(gpu, error);
+    result = gpu->api.context_retain(&gpu->context, gpu->device);
+    if (result) gpu->context = NULL;
+    return cuda_api_check(&gpu->api, result, "opening the GPU", error);
 }
 
 tombac_status cuda_gpu_open(cuda_gpu *gpu, tombac_error **error)
