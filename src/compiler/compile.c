@@ -161,16 +161,16 @@ static tombac_status generate_cuda(
 {
     const char *target = request->target ? request->target : CUDA_DEFAULT_TARGET;
     if (!cuda_is_target(target)) return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "no GPU architecture '%s'", target);
-    char *library = find_library("TOMBAC_CUDA_LIBRARY", "cuda.bc"), *own = strdup(target);
-    tombac_status status = library && own ? TOMBAC_OK : tb_fail_memory(error);
+    char *folder = find_library("TOMBAC_CUDA_LIBRARY", ""), *own = strdup(target);
+    tombac_status status = folder && own ? TOMBAC_OK : tb_fail_memory(error);
     if (status == TOMBAC_OK) {
         free(kernel->target);
         kernel->target = own;
         own = NULL;
-        status = cuda_compile(kernel, library, object, error);
+        status = cuda_compile(kernel, folder, object, error);
     }
     free(own);
-    free(library);
+    free(folder);
     return status;
 }
 

@@ -135,6 +135,7 @@ static void describe(const char *program, tb_text *text)
     else
         add_beside(text, folder, "../lib/tombac/math.bc");
     add_beside(text, folder, "../lib/tombac/cuda.bc");
+    add_beside(text, folder, "../lib/tombac/cuda_matrix.bc");
     add_clang(text);
 }
 

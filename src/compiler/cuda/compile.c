@@ -78,8 +78,8 @@ static tombac_status link_library(ir_kernel *kernel, const char *path, tombac_er
     return TOMBAC_OK;
 }
 
-/* Everything but the entry becomes internal; nothing may be left undefined. */
-static tombac_status close_module(ir_kernel *kernel, tombac_error **error)
+/* Everything but the entry becomes internal; nothing may be left undefined, but matrix products (`matrices`). */
+static tombac_status close_module(ir_kernel *kernel, bool matrices, tombac_error **error)
 {
     static const char *const strings[] = {"target-cpu", "target-features", "tune-cpu", "no-builtins",
         "stack-protector-buffer-size", "min-legal-vector-width", "frame-pointer", "no-trapping-math"};
@@ -90,7 +90,7 @@ static tombac_status close_module(ir_kernel *kernel, tombac_error **error)
         if (f == kernel->function || LLVMGetIntrinsicID(f)) continue;
         if (!LLVMIsDeclaration(f)) {
             LLVMSetLinkage(f, LLVMInternalLinkage);
-        } else if (LLVMGetFirstUse(f)) {
+        } else if (LLVMGetFirstUse(f) && !(matrices && ir_name_starts(f, "tombac_cuda.matrix_multiply"))) {
             size_t length;
             return ir_internal_error(kernel->kernel, error, "the cuda engine does not know the operation '%s'",
                 LLVMGetValueName2(f, &length));
@@ -182,7 +182,7 @@ static tombac_status verify(ir_kernel *kernel, tombac_error **error)
     return status;
 }
 
-static tombac_status optimise(ir_kernel *kernel, tombac_error **error)
+static tombac_status optimise(ir_kernel *kernel, const char *library, bool matrices, tombac_error **error)
 {
     static const char *const passes[] = {
         "always-inline,globaldce,function(sroa,infer-address-spaces,early-cse,simplifycfg," COMBINE ",simplifycfg,"
@@ -190,20 +190,27 @@ static tombac_status optimise(ir_kernel *kernel, tombac_error **error)
         "function(sroa,early-cse,simplifycfg," COMBINE ",loop-simplify,lcssa,loop(loop-unroll-full),sroa,"
         "early-cse<memssa>," COMBINE ",gvn,simplifycfg,loop-simplify,lcssa,loop-mssa(licm),"
         "loop(indvars,loop-deletion)," COMBINE ",simplifycfg,dce)",
-        "function(sroa,infer-address-spaces,infer-alignment," COMBINE ",gvn,dse,simplifycfg,dce,"
+        "always-inline,function(sroa,infer-address-spaces,infer-alignment," COMBINE ",gvn,dse,simplifycfg,dce,"
         "separate-const-offset-from-gep,early-cse,infer-alignment,load-store-vectorizer," COMBINE ",dce),globaldce",
     };
-    for (size_t i = 0; i < sizeof passes / sizeof passes[0]; i++) {
-        tombac_status status = ir_run_passes(kernel, passes[i], error);
-        if (status != TOMBAC_OK) return status;
+    tombac_status status = ir_run_passes(kernel, passes[0], error);
+    if (status == TOMBAC_OK) status = ir_run_passes(kernel, passes[1], error);
+    if (status == TOMBAC_OK && matrices) {
+        cuda_matrix_lower(kernel);
+        status = link_library(kernel, library, error);
+        if (status == TOMBAC_OK) status = close_module(kernel, false, error);
     }
-    return TOMBAC_OK;
+    return status == TOMBAC_OK ? ir_run_passes(kernel, passes[2], error) : status;
 }
 
-static tombac_status build(ir_kernel *kernel, const char *library, tb_text *header, tombac_error **error)
+/* From the prepared kernel to the module that code is generated from; `header` becomes the object's first line. */
+static tombac_status build(ir_kernel *kernel, const char *folder, tb_text *header, tombac_error **error)
 {
     LLVMStripModuleDebugInfo(kernel->module);
     tombac_status status = cuda_linearise(kernel, error);
+    bool matrices = cuda_matrix_used(kernel);
+    tb_text library = {0};
+    tb_text_printf(&library, "%s/%s", folder, matrices ? "cuda_matrix.bc" : "cuda.bc");
     if (status == TOMBAC_OK) status = retarget(kernel, error);
     LLVMValueRef thread = NULL;
     tb_text kinds = {0};
@@ -214,21 +221,22 @@ static tombac_status build(ir_kernel *kernel, const char *library, tb_text *head
         tb_text_printf(header, "%s %s %d", TB_CUDA_HEADER, TB_CUDA_ENTRY, records);
         for (size_t i = 0; i < kinds.size; i++) tb_text_printf(header, " %c", kinds.data[i]);
         tb_text_putc(header, '\n');
-        status = link_library(kernel, library, error);
+        status = link_library(kernel, tb_text_string(&library), error);
     }
     tb_text_free(&kinds);
-    if (status == TOMBAC_OK) status = close_module(kernel, error);
+    if (status == TOMBAC_OK) status = close_module(kernel, matrices, error);
     if (status == TOMBAC_OK) status = verify(kernel, error);
     if (status == TOMBAC_OK) limit(kernel);
-    if (status == TOMBAC_OK) status = optimise(kernel, error);
+    if (status == TOMBAC_OK) status = optimise(kernel, tb_text_string(&library), matrices, error);
+    tb_text_free(&library);
     if (status == TOMBAC_OK && records) list_literals(kernel);
     return status == TOMBAC_OK ? verify(kernel, error) : status;
 }
 
-tombac_status cuda_compile(ir_kernel *kernel, const char *library, tb_text *object, tombac_error **error)
+tombac_status cuda_compile(ir_kernel *kernel, const char *folder, tb_text *object, tombac_error **error)
 {
     tb_text header = {0}, code = {0};
-    tombac_status status = build(kernel, library, &header, error);
+    tombac_status status = build(kernel, folder, &header, error);
     if (status == TOMBAC_OK) status = ir_emit_object(kernel, true, &code, error);
     if (status == TOMBAC_OK) {
         tb_text_append(object, header.data, header.size);

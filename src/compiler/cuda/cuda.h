@@ -6,7 +6,8 @@
  *                    so that the lanes that execute an operation together are known as a mask, and never guessed
  *   3. entry.c       the entry point: arguments, positions, threadgroup memory
  *   4. operation.c   operations become calls of the device library (device/), with their mask; records
- *   5. compile.c     linking, passes, code generation
+ *   5. matrix.c      products of matrices on tensor cores where operands are halves
+ *   6. compile.c     linking, passes, code generation
  * The target is a GPU architecture as "sm_90". */
 #ifndef TB_COMPILER_CUDA_CUDA_H
 #define TB_COMPILER_CUDA_CUDA_H
@@ -15,8 +16,8 @@
 
 #define CUDA_DEFAULT_TARGET "sm_90"
 
-/* Appends the PTX to `object`. `library` is the path of cuda.bc. The kernel's module is used up. */
-tombac_status cuda_compile(ir_kernel *kernel, const char *library, tb_text *object, tombac_error **error);
+/* Appends the PTX to `object`. `folder` holds the device library, cuda.bc and cuda_matrix.bc. The kernel's module is used up. */
+tombac_status cuda_compile(ir_kernel *kernel, const char *folder, tb_text *object, tombac_error **error);
 /* Whether `target` names an architecture that this engine generates code for (sm_80 and later). */
 bool cuda_is_target(const char *target);
 

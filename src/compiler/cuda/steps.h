@@ -28,6 +28,10 @@ tombac_status cuda_operations_lower(ir_kernel *kernel, LLVMValueRef thread, bool
 LLVMValueRef cuda_call(LLVMModuleRef module, LLVMBuilderRef builder, const char *name, LLVMTypeRef result,
     LLVMValueRef *operands, unsigned count, bool convergent);
 
+/* matrix.c: whether the kernel multiplies matrices; and the choice how, late among the passes. */
+bool cuda_matrix_used(const ir_kernel *kernel);
+void cuda_matrix_lower(ir_kernel *kernel);
+
 /* entry.c: the kernel's body moves into TB_CUDA_ENTRY, which becomes kernel->function; appends the header line's kinds of
  * arguments to `kinds`. *thread as above. */
 tombac_status cuda_entry_build(ir_kernel *kernel, tb_text *kinds, LLVMValueRef *thread, tombac_error **error);

@@ -25,15 +25,28 @@ typedef float f32;
 #define LIBRARY __attribute__((always_inline, convergent, visibility("default")))
 #define LABEL(name) __asm__("tombac_cuda." name)
 
-static inline __attribute__((always_inline)) u32 lane_index(void)
-{
-    return (u32)__nvvm_read_ptx_sreg_tid_x() & 31;
-}
+/* Lanes are numbered as Metal does. For kernels that multiply matrices the library is compiled with PERMUTED: there the bits of
+ * a lane's number are permuted so that Apple's layout of an 8x8 matrix becomes that of the tensor cores: the hardware's
+ * lane h holds row h / 4, columns 2 (h % 4) and the next. Masks are always in the hardware's order. */
+static inline __attribute__((always_inline)) u32 hardware_lane(void) { return (u32)__nvvm_read_ptx_sreg_tid_x() & 31; }
+
+#ifdef PERMUTED
+static inline __attribute__((always_inline)) u32 metal_of(u32 h) { return (h & 17) | (h & 2) << 2 | (h & 12) >> 1; }
+static inline __attribute__((always_inline)) u32 hardware_of(u32 l) { return (l & 17) | (l & 8) >> 2 | (l & 6) << 1; }
+/* A mask in Metal's order; all its lanes take part. */
+INLINE u32 metal_mask(u32 mask) { return (u32)__nvvm_redux_sync_or((int)(1u << metal_of(hardware_lane())), mask); }
+#else
+static inline __attribute__((always_inline)) u32 metal_of(u32 h) { return h; }
+static inline __attribute__((always_inline)) u32 hardware_of(u32 l) { return l; }
+INLINE u32 metal_mask(u32 mask) { return mask; }
+#endif
+
+static inline __attribute__((always_inline)) u32 lane_index(void) { return metal_of(hardware_lane()); }
 
 /* x of lane `source` (modulo 32), whatever it holds. */
 INLINE u32 move_u32(u32 mask, u32 x, u32 source)
 {
-    return (u32)__nvvm_shfl_sync_idx_i32(mask, (int)x, (int)source, 31);
+    return (u32)__nvvm_shfl_sync_idx_i32(mask, (int)x, (int)hardware_of(source & 31), 31);
 }
 
 INLINE u8 move_u8(u32 mask, u8 x, u32 source) { return (u8)move_u32(mask, x, source); }
@@ -58,7 +71,7 @@ INLINE f16 move_f16(u32 mask, f16 x, u32 source)
 /* x of the lane whose number differs by `distance`; all 32 lanes take part. */
 INLINE u32 exchange_u32(u32 x, u32 distance)
 {
-    return (u32)__nvvm_shfl_sync_bfly_i32(WHOLE, (int)x, (int)distance, 31);
+    return (u32)__nvvm_shfl_sync_bfly_i32(WHOLE, (int)x, (int)hardware_of(distance), 31);
 }
 INLINE u8 exchange_u8(u8 x, u32 distance) { return (u8)exchange_u32(x, distance); }
 INLINE u16 exchange_u16(u16 x, u32 distance) { return (u16)exchange_u32(x, distance); }
@@ -79,6 +92,6 @@ INLINE f16 exchange_f16(f16 x, u32 distance)
     return __builtin_bit_cast(f16, (u16)exchange_u32(__builtin_bit_cast(u16, x), distance));
 }
 
-INLINE bool takes_part(u32 mask, u32 lane) { return mask >> (lane & 31) & 1; }
+INLINE bool takes_part(u32 mask, u32 lane) { return mask >> hardware_of(lane & 31) & 1; }
 
 #endif

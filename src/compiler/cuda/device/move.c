@@ -51,7 +51,7 @@
     FUNCTION(P, broadcast_first, T, (T x, u32 mask))                                                                       \
     {                                                                                                                      \
         u32 base = lane_index() / (WIDTH) * (WIDTH);                                                                       \
-        return move_##T(mask, x, base + (u32)__builtin_ctz(mask >> base));                                                 \
+        return move_##T(mask, x, base + (u32)__builtin_ctz(metal_mask(mask) >> base));                                                 \
     }
 
 /* Lanes that the shift leaves without a source take `fill` of the lane that it would wrap round to. */
@@ -77,7 +77,15 @@ ALL_OF(u64)
 
 /* ---- Votes ---- */
 
-INLINE u32 ballot(bool condition, u32 mask) { return (u32)__nvvm_vote_ballot_sync(mask, condition); }
+/* In Metal's order. */
+INLINE u32 ballot(bool condition, u32 mask)
+{
+#ifdef PERMUTED
+    return (u32)__nvvm_redux_sync_or((int)((u32)condition << lane_index()), mask);
+#else
+    return (u32)__nvvm_vote_ballot_sync(mask, condition);
+#endif
+}
 INLINE u32 quad_of(u32 lanes) { return lanes >> (lane_index() & 28) & 15; }
 
 LIBRARY u64 simd_ballot(bool c, u32 mask) LABEL("simd_ballot");
@@ -85,21 +93,21 @@ LIBRARY u64 simd_ballot(bool c, u32 mask) { return ballot(c, mask); }
 LIBRARY u64 quad_ballot(bool c, u32 mask) LABEL("quad_ballot");
 LIBRARY u64 quad_ballot(bool c, u32 mask) { return quad_of(ballot(c, mask)); }
 LIBRARY u64 simd_active(u32 mask) LABEL("simd_active_threads_mask");
-LIBRARY u64 simd_active(u32 mask) { return mask; }
+LIBRARY u64 simd_active(u32 mask) { return metal_mask(mask); }
 LIBRARY u64 quad_active(u32 mask) LABEL("quad_active_threads_mask");
-LIBRARY u64 quad_active(u32 mask) { return quad_of(mask); }
+LIBRARY u64 quad_active(u32 mask) { return quad_of(metal_mask(mask)); }
 LIBRARY bool simd_all(bool c, u32 mask) LABEL("simd_all");
 LIBRARY bool simd_all(bool c, u32 mask) { return __nvvm_vote_all_sync(mask, c); }
 LIBRARY bool quad_all(bool c, u32 mask) LABEL("quad_all");
-LIBRARY bool quad_all(bool c, u32 mask) { return quad_of(ballot(c, mask)) == quad_of(mask); }
+LIBRARY bool quad_all(bool c, u32 mask) { return quad_of(ballot(c, mask)) == quad_of(metal_mask(mask)); }
 LIBRARY bool simd_any(bool c, u32 mask) LABEL("simd_any");
 LIBRARY bool simd_any(bool c, u32 mask) { return __nvvm_vote_any_sync(mask, c); }
 LIBRARY bool quad_any(bool c, u32 mask) LABEL("quad_any");
 LIBRARY bool quad_any(bool c, u32 mask) { return quad_of(ballot(c, mask)) != 0; }
 LIBRARY bool simd_is_first(u32 mask) LABEL("simd_is_first");
-LIBRARY bool simd_is_first(u32 mask) { return (u32)__builtin_ctz(mask) == lane_index(); }
+LIBRARY bool simd_is_first(u32 mask) { return (u32)__builtin_ctz(metal_mask(mask)) == lane_index(); }
 LIBRARY bool quad_is_first(u32 mask) LABEL("quad_is_first");
-LIBRARY bool quad_is_first(u32 mask) { return (u32)__builtin_ctz(quad_of(mask)) == (lane_index() & 3); }
+LIBRARY bool quad_is_first(u32 mask) { return (u32)__builtin_ctz(quad_of(metal_mask(mask))) == (lane_index() & 3); }
 
 /* ---- Barriers ---- */
 
@@ -122,26 +130,48 @@ LIBRARY void fence(u32 flags, u32 order, u32 scope)
 
 typedef float pair __attribute__((ext_vector_type(2)));
 
-static inline __attribute__((always_inline)) u32 lane_of(u32 row, u32 column)
-{
-    return (row >> 2 & 1) << 4 | (column >> 2 & 1) << 3 | (row & 3) << 1 | (column >> 1 & 1);
-}
-
-/* Every element is summed over k in rising order by fma. */
-LIBRARY pair multiply(f32 a0, f32 a1, f32 b0, f32 b1, f32 c0, f32 c1, u32 mask) LABEL("matrix_multiply_accumulate.f32");
-LIBRARY pair multiply(f32 a0, f32 a1, f32 b0, f32 b1, f32 c0, f32 c1, u32 mask)
-{
-    u32 lane = lane_index(), row = (lane / 4 & 4) + lane / 2 % 4, column = (lane / 4 & 2) * 2 + lane % 2 * 2;
-    for (u32 k = 0; k < 8; k++) {
-        f32 a = move_f32(mask, k & 1 ? a1 : a0, lane_of(row, k));
-        u32 from = lane_of(k, column);
-        c0 = __builtin_fmaf(a, move_f32(mask, b0, from), c0);
-        c1 = __builtin_fmaf(a, move_f32(mask, b1, from), c1);
-    }
-    return (pair){c0, c1};
-}
-
 __attribute__((always_inline, visibility("default"))) u32 matrix_row(void) LABEL("matrix_row");
 __attribute__((always_inline)) u32 matrix_row(void) { return (lane_index() / 4 & 4) + lane_index() / 2 % 4; }
 __attribute__((always_inline, visibility("default"))) u32 matrix_column(void) LABEL("matrix_column");
 __attribute__((always_inline)) u32 matrix_column(void) { return (lane_index() / 4 & 2) * 2 + lane_index() % 2 * 2; }
+
+#ifdef PERMUTED
+INLINE f32 at(f32 x, u32 row, u32 column)
+{
+    int moved = __nvvm_shfl_sync_idx_i32(WHOLE, __builtin_bit_cast(int, x), (int)(row * 4 + column / 2), 31);
+    return __builtin_bit_cast(f32, moved);
+}
+
+/* Every element is summed over k in rising order by fma. */
+LIBRARY pair multiply(f32 a0, f32 a1, f32 b0, f32 b1, f32 c0, f32 c1, u32 mask) LABEL("multiply.f32");
+LIBRARY pair multiply(f32 a0, f32 a1, f32 b0, f32 b1, f32 c0, f32 c1, u32 mask)
+{
+    u32 row = hardware_lane() / 4, column = hardware_lane() % 4 * 2;
+    _Pragma("clang loop unroll(full)") for (u32 k = 0; k < 8; k++)
+    {
+        f32 a = at(k & 1 ? a1 : a0, row, k);
+        c0 = __builtin_fmaf(a, at(b0, k, column), c0);
+        c1 = __builtin_fmaf(a, at(b1, k, column), c1);
+    }
+    return (pair){c0, c1};
+}
+
+INLINE u32 packed(f16 low, f16 high)
+{
+    return __builtin_bit_cast(u16, low) | (u32)__builtin_bit_cast(u16, high) << 16;
+}
+
+/* The same of halves on tensor cores: products are exact in float, the order of the sum is the hardware's. The instruction takes
+ * 16 rows; the lower 8 are zero. It wants B by columns, so B is transposed first. */
+LIBRARY pair multiply_half(f16 a0, f16 a1, f16 b0, f16 b1, f32 c0, f32 c1, u32 mask) LABEL("multiply.f16");
+LIBRARY pair multiply_half(f16 a0, f16 a1, f16 b0, f16 b1, f32 c0, f32 c1, u32 mask)
+{
+    u32 transposed;
+    f32 d0, d1, d2, d3;
+    __asm__("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(transposed) : "r"(packed(b0, b1)));
+    __asm__("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%7,%8,%9,%10};"
+            : "=f"(d0), "=f"(d1), "=f"(d2), "=f"(d3)
+            : "r"(packed(a0, a1)), "r"(0), "r"(transposed), "f"(c0), "f"(c1), "f"(0.0f), "f"(0.0f));
+    return (pair){d0, d1};
+}
+#endif

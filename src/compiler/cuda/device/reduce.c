@@ -192,7 +192,7 @@ WINDOW_LEAVES(s16) WINDOW_LEAVES(s32) WINDOW_LEAVES(s64) WINDOW_LEAVES(f16) WIND
         T value;                                                                                                           \
         if (mask == WHOLE) value = move_##T(WHOLE, whole_##name##_##T(x), lane_index() - 1);                               \
         else value = tree_##name##_##T(x, mask, 1, 32, (T)(NEUTRAL));                                                      \
-        return mask & ((1u << lane_index()) - 1) ? value : (T)(IDENTITY);                                                  \
+        return metal_mask(mask) & ((1u << lane_index()) - 1) ? value : (T)(IDENTITY);                                                  \
     }                                                                                                                      \
     LIBRARY T quad_inclusive_##name##_##T(T x, u32 mask) LABEL("quad_prefix_inclusive_" #name "." #T);                     \
     LIBRARY T quad_inclusive_##name##_##T(T x, u32 mask) { return tree_##name##_##T(x, mask, 0, 4, (T)(NEUTRAL)); }        \
@@ -201,7 +201,7 @@ WINDOW_LEAVES(s16) WINDOW_LEAVES(s32) WINDOW_LEAVES(s64) WINDOW_LEAVES(f16) WIND
     {                                                                                                                      \
         T value = tree_##name##_##T(x, mask, 1, 4, (T)(NEUTRAL));                                                          \
         u32 base = lane_index() & 28;                                                                                      \
-        return mask & ((1u << lane_index()) - (1u << base)) ? value : (T)(IDENTITY);                                       \
+        return metal_mask(mask) & ((1u << lane_index()) - (1u << base)) ? value : (T)(IDENTITY);                                       \
     }
 #define PREFIX(T, ZERO)                                                                                                    \
     DEFINE_PREFIX(sum, T, SUM, ZERO, 0)                                                                                    \

@@ -5,7 +5,7 @@
 
 /* Fills `thread` and says whether this thread exists: blocks are as large as the threadgroup that was asked for, while
  * threadgroups at the grid's edges may be smaller. Blocks are one-dimensional; so is the grid where it has more than 65535
- * threadgroups in y or z, or more than fit x. */
+ * threadgroups in y or z, or more than fit x. A block has whole SIMD-groups. */
 PURE_LIBRARY bool enter(const tb_cuda_launch *launch, tb_cuda_thread *thread) LABEL("enter");
 PURE_LIBRARY bool enter(const tb_cuda_launch *launch, tb_cuda_thread *thread)
 {
@@ -38,6 +38,8 @@ PURE_LIBRARY bool enter(const tb_cuda_launch *launch, tb_cuda_thread *thread)
     d->dispatch_simdgroups_per_threadgroup = given->dispatch_simdgroups_per_threadgroup;
     d->thread_count = size[0] * size[1] * size[2];
     d->simdgroups_per_threadgroup = (d->thread_count + 31) / 32;
+    u32 behind = d->thread_count - (t & ~31u); /* threads from this SIMD-group's first one on */
+    t = (t & ~31u) | lane_index();
     u32 x = t, y = 0, z = 0;
     if (given->dispatch_threads_per_threadgroup[1] * given->dispatch_threads_per_threadgroup[2] != 1) {
         x = t % size[0];
@@ -50,8 +52,13 @@ PURE_LIBRARY bool enter(const tb_cuda_launch *launch, tb_cuda_thread *thread)
     thread->index = t;
     thread->lane = t & 31;
     thread->simdgroup = t / 32;
-    u32 behind = d->thread_count - (t & ~31u);
+#ifdef PERMUTED
+    u32 mask = 0;
+    _Pragma("clang loop unroll(disable)") for (u32 h = 0; h < 32; h++) mask |= (u32)(metal_of(h) < behind) << h;
+    thread->mask = mask;
+#else
     thread->mask = behind >= 32 ? WHOLE : (1u << behind) - 1;
+#endif
     thread->records = launch->records;
     return t < d->thread_count;
 }

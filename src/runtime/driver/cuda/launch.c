@@ -150,10 +150,11 @@ static tombac_status launch(run_state *s)
         y = (uint64_t)((all + x - 1) / x);
         z = 1;
     }
+    unsigned block = (size[0] * size[1] * size[2] + TB_SIMD_WIDTH - 1) / TB_SIMD_WIDTH * TB_SIMD_WIDTH;
     tombac_status status = check(s, s->api->event_record(s->begin, s->stream), "starting the kernel");
     if (status != TOMBAC_OK) return status;
     status = check(s,
-        s->api->launch(s->code->function, (unsigned)x, (unsigned)y, (unsigned)z, size[0] * size[1] * size[2], 1, 1,
+        s->api->launch(s->code->function, (unsigned)x, (unsigned)y, (unsigned)z, block, 1, 1,
             (unsigned)s->run->threadgroup_memory, s->stream, s->parameters, NULL),
         "starting the kernel");
     if (status != TOMBAC_OK) return status;
