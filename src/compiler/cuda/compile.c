@@ -130,13 +130,27 @@ static void list_literals(ir_kernel *kernel)
 
 /* ---- Floating point ---- */
 
-/* Atomic operations reach as far as the device: nothing outside it looks at a buffer while a kernel runs. */
-static void limit_scope(LLVMValueRef instruction, void *context)
+/* Atomic operations reach as far as the device: nothing outside it looks at a buffer while a kernel runs. LLVM's NVPTX back end
+ * forgets the order of read-modify-write operations, so fences take its place. */
+static void order_atomic(LLVMValueRef instruction, void *context)
 {
-    const ir_kernel *kernel = context;
+    LLVMBuilderRef builder = context;
     if (!LLVMIsAtomic(instruction)) return;
-    unsigned system = LLVMGetSyncScopeID(kernel->context, "", 0), device = LLVMGetSyncScopeID(kernel->context, "device", 6);
+    LLVMContextRef c = LLVMGetTypeContext(LLVMTypeOf(instruction));
+    unsigned system = LLVMGetSyncScopeID(c, "", 0), device = LLVMGetSyncScopeID(c, "device", 6);
     if (LLVMGetAtomicSyncScopeID(instruction) == system) LLVMSetAtomicSyncScopeID(instruction, device);
+    if (!LLVMIsAAtomicRMWInst(instruction)) return;
+    LLVMAtomicOrdering order = LLVMGetOrdering(instruction);
+    bool total = order == LLVMAtomicOrderingSequentiallyConsistent;
+    LLVMAtomicOrdering fence = total ? order : LLVMAtomicOrderingAcquireRelease;
+    unsigned scope = LLVMGetAtomicSyncScopeID(instruction);
+    LLVMPositionBuilderBefore(builder, instruction);
+    if (total || order == LLVMAtomicOrderingRelease || order == LLVMAtomicOrderingAcquireRelease)
+        LLVMBuildFenceSyncScope(builder, fence, scope, "");
+    LLVMPositionBuilderBefore(builder, LLVMGetNextInstruction(instruction));
+    if (total || order == LLVMAtomicOrderingAcquire || order == LLVMAtomicOrderingAcquireRelease)
+        LLVMBuildFenceSyncScope(builder, fence, scope, "");
+    LLVMSetOrdering(instruction, LLVMAtomicOrderingMonotonic);
 }
 
 /* Division and square root stay correctly rounded in every mode, as in the other engines: their approximations are worse than
@@ -165,7 +179,7 @@ static void limit(ir_kernel *kernel)
 {
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(kernel->context);
     ir_visit(kernel->function, limit_approximation, builder);
-    ir_visit(kernel->function, limit_scope, kernel);
+    ir_visit(kernel->function, order_atomic, builder);
     LLVMDisposeBuilder(builder);
 }
 

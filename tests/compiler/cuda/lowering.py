@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 
-HEAD = "#include <metal_stdlib>\nusing namespace metal;\n"
+HEAD = "#include <metal_stdlib>\n#include <metal_simdgroup_matrix>\nusing namespace metal;\n"
 PARAMETERS = ("device float *out [[buffer(0)]], const device float *in [[buffer(1)]], device atomic_uint *count [[buffer(2)]], "
               "constant float4 &by_value [[buffer(3)]], constant float *by_address [[buffer(4)]], "
               "threadgroup float *scratch [[threadgroup(0)]], uint i [[thread_position_in_grid]], "
@@ -37,6 +37,14 @@ CASES = [
      [r"bar\.warp\.sync"], [r"barrier\.sync"]),
     ("atomics reach the device", "atomic_fetch_add_explicit(count, i, memory_order_relaxed);",
      [r"atom\.(relaxed\.gpu\.)?global\.add\.u32"], [r"\.sys"]),
+    ("the order of an atomic operation is kept by fences", "out[i] = 1; if (atomic_fetch_add_explicit(count, 1, memory_order_acq_rel) == 3) out[i] = out[0];",
+     [r"fence\.acq_rel\.gpu;\n[^}]*atom\.[^}]*fence\.acq_rel\.gpu;"], []),
+    ("a relaxed one needs none", "atomic_fetch_max_explicit(count, i, memory_order_relaxed);", [r"atom\.[.\w]*max"], [r"fence"]),
+    ("matrices of halves on tensor cores", "simdgroup_half8x8 a, b; simdgroup_float8x8 c(0); simdgroup_load(a, (const device half *)in, 8); "
+     "simdgroup_load(b, (const device half *)in + 64, 8); simdgroup_multiply_accumulate(c, a, b, c); simdgroup_store(c, out, 8);",
+     [r"mma\.sync\.aligned\.m16n8k8"], [r"shfl"]),
+    ("matrices of floats by fma", "simdgroup_float8x8 a, b, c(0); simdgroup_load(a, in, 8); simdgroup_load(b, in + 64, 8); "
+     "simdgroup_multiply_accumulate(c, a, b, c); simdgroup_store(c, out, 8);", [r"shfl\.sync", r"fma\.rn\.f32"], [r"mma\.sync"]),
     ("fences", "out[i] = 1; atomic_thread_fence(mem_flags::mem_device, memory_order_seq_cst, thread_scope_device); out[i + 1] = 2;",
      [r"membar\.gl|fence\.\w+\.gpu"], []),
     ("vector accesses", "((device float4 *)out)[i] = ((const device float4 *)in)[i];",
