@@ -20,5 +20,8 @@ demo: build
 check: build
 	@cd $(BUILD) && ctest --output-on-failure -j $(JOBS)
 
+bench: build
+	@cmake --build $(BUILD) --target bench
+
 clean:
 	rm -rf $(BUILD)

@@ -68,6 +68,14 @@ kernel void rms_norm(device const float *x [[buffer(0)]],
 """
 
 
+# Function constants as ggml's host sets them, as bytes in memory order.
+GGML_KERNELS = {
+    "kernel_mul_mv_q4_K_f32": ["FC_mul_mv_nsg=0x0200", "FC_mul_mv_ne12=0x0100", "FC_mul_mv_r2=0x0100", "FC_mul_mv_r3=0x0100"],
+    "kernel_mul_mm_f16_f32": ["FC_mul_mm_bc_inp=0x00", "FC_mul_mm_bc_out=0x00", "FC_mul_mm_ne12=0x0100", "FC_mul_mm_ne13=0x0100",
+                              "FC_mul_mm_r2=0x0100", "FC_mul_mm_r3=0x0100"],
+}
+
+
 def once(command, environment):
     """Wall-clock seconds and peak resident bytes (of the largest process) of one run, which must succeed."""
     pid = os.fork()
@@ -96,6 +104,19 @@ def measure(name, command, runs, environment, results, before=None):
     print(f"{name:<58} {seconds * 1000:9.1f} ms   {memory / 2**20:7.0f} MB", flush=True)
 
 
+def phases(what, compiler, kernel, source, out, runs, environment, results, constants=()):
+    """The way of a kernel, cut where a verb of the compiler ends: a line's difference from the one before is a phase's time."""
+    chosen = ["--kernel", kernel]
+    for constant in constants:
+        chosen += ["--constant", constant]
+    measure(f"{what}: preprocess and list", [compiler, "list", *source], runs, environment, results)
+    measure(f"{what}: ... and rewrite", [compiler, "emit", *chosen, "--what", "source", *source], runs, environment, results)
+    measure(f"{what}: ... and clang, prepared IR", [compiler, "emit", *chosen, "--what", "ir", *source], runs, environment, results)
+    for engine in ("check", "cpu"):
+        measure(f"{what}: ... and compile, {engine}", [compiler, "compile", *chosen, "--engine", engine, "-o", out, *source], runs,
+                environment, results)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default="build")
@@ -114,10 +135,7 @@ def main():
         source = pathlib.Path(folder) / "rms_norm.metal"
         source.write_text(FIFTY_LINES)
         out = str(pathlib.Path(folder) / "out.tombac")
-        for engine in ("check", "cpu"):
-            measure(f"compile a 50-line kernel, {engine}",
-                    [compiler, "compile", "--kernel", "rms_norm", "--engine", engine, "-o", out, str(source)],
-                    options.runs, environment, results)
+        phases("a 50-line kernel", compiler, "rms_norm", [str(source)], out, options.runs, environment, results)
         run = [tombac, "run", str(source), "rms_norm", "x=f32[256]:rand(1)", "w=f32[256]:fill(1)", "y=f32[256]",
                "p={n: 256, eps: 0.00001}", "--groups", "1", "--group", "64", "--threadgroup", "0=128"]
         def clear():
@@ -130,10 +148,8 @@ def main():
             flags = [f"-I{metal.parent}", f"-I{metal.parent.parent}", "-DGGML_METAL_HAS_BF16"]
             measure("list the kernels of ggml-metal.metal", [compiler, "list", *flags, str(metal)], options.runs,
                     environment, results)
-            for kernel in ("kernel_mul_mv_q4_K_f32", "kernel_mul_mm_f16_f32"):
-                measure(f"compile {kernel}, check",
-                        [compiler, "compile", *flags, "--kernel", kernel, "--engine", "check", "-o", out, str(metal)],
-                        options.runs, environment, results)
+            for kernel, constants in GGML_KERNELS.items():
+                phases(kernel, compiler, kernel, [*flags, str(metal)], out, options.runs, environment, results, constants)
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(results, indent=1) + "\n")
 

@@ -5,8 +5,10 @@
  *     tombac_device  *device;   where kernels run:  "cpu", "check", ...
  *     tombac_library *library;  a Metal source, compiled kernel by kernel on demand
  *     tombac_kernel  *kernel;   one kernel of it, with its function constants fixed
- *     tombac_buffer  *buffer;   device memory
+ *     tombac_buffer  *buffer;   device memory, plain or with a type of element
  *     tombac_launch  *launch;   one kernel with its arguments and its grid; submit it, wait for it
+ *     tombac_operation *operation;  a launch, or what is made of several, as a thing that runs later
+ *     tombac_sequence  *sequence;   many launches that are submitted together
  *
  * Conventions
  *   - Objects are opaque and reference counted: a _create/_open call gives one reference, _retain adds one, _release
@@ -16,11 +18,12 @@
  *     is untouched. The library never prints and never aborts.
  *   - Strings are UTF-8 and zero-terminated; returned `const char *` live as long as their object.
  *   - Sizes and offsets are bytes in size_t unless a name says otherwise.
- *   - Threads: every call may be made from any thread. One launch object must not be changed by two threads at once;
+ *   - Threads: every call may be made from any thread. One launch or sequence object must not be used by two threads at once;
  *     all other objects may be shared.
  *   - Environment: TOMBAC_CC (path of tombac-cc), TOMBAC_CC_TIME and TOMBAC_CC_MEMORY (limits of one compilation in seconds,
  *     60, and bytes of address space, 8 GiB; 0: none), TOMBAC_CACHE and TOMBAC_CACHE_SIZE (the compile cache's folder and
- *     limit in bytes, 1G; 0: off), TOMBAC_TIME_LIMIT (seconds that a launch may take; read by tombac_device_open).
+ *     limit in bytes, 1G; 0: off), TOMBAC_TIME_LIMIT (seconds that a launch may take) and TOMBAC_TRACE (a file for a record of
+ *     what ran when), both read by tombac_device_open.
  */
 #ifndef TOMBAC_TOMBAC_H
 #define TOMBAC_TOMBAC_H
@@ -50,7 +53,10 @@ typedef enum tombac_status {
     TOMBAC_ERROR_GEOMETRY,    /* a zero or too large threadgroup, a grid that overflows */
     TOMBAC_ERROR_KERNEL,      /* the kernel failed while it ran */
     TOMBAC_ERROR_TIMEOUT,     /* a time limit passed */
-    TOMBAC_ERROR_ARTIFACT     /* a compiled artifact is damaged, foreign or stale */
+    TOMBAC_ERROR_ARTIFACT,    /* a compiled artifact is damaged, foreign or stale */
+    TOMBAC_ERROR_BUSY,        /* two uses of a buffer that exclude each other: a host view, a recording, an operation */
+    TOMBAC_ERROR_DEPENDENCY,  /* not run, because an operation that it depends on failed; the message says which */
+    TOMBAC_ERROR_CONTRACT     /* a relation that the kernel requires of its arguments does not hold */
 } tombac_status;
 
 typedef struct tombac_error tombac_error;
@@ -62,11 +68,18 @@ TOMBAC_API tombac_status tombac_error_status(const tombac_error *error);
 TOMBAC_API const char *tombac_error_message(const tombac_error *error);
 /* The kernel that the error is about, or NULL. */
 TOMBAC_API const char *tombac_error_kernel(const tombac_error *error);
+/* The name of the operation that failed (tombac_launch_set_name; else NULL). */
+TOMBAC_API const char *tombac_error_operation(const tombac_error *error);
+/* True if the failing thread is known; then its position in its threadgroup and the threadgroup's in the grid are stored
+ * (either may be NULL). The device "check" knows it. */
+TOMBAC_API bool tombac_error_thread(const tombac_error *error, uint32_t thread[3], uint32_t threadgroup[3]);
 /* Source file (or NULL), line and column (or 0) that the error is about. */
 TOMBAC_API const char *tombac_error_file(const tombac_error *error);
 TOMBAC_API unsigned tombac_error_line(const tombac_error *error);
 TOMBAC_API unsigned tombac_error_column(const tombac_error *error);
 TOMBAC_API void tombac_error_release(tombac_error *error);
+/* For host functions (tombac_operation_map): stores a new error where `error` is not NULL, and returns `status`. */
+TOMBAC_API tombac_status tombac_error_create(tombac_status status, const char *message, tombac_error **error);
 
 /* ---- Devices --------------------------------------------------------------------------------------------------- */
 
@@ -88,6 +101,11 @@ typedef struct tombac_device_limits {
     size_t max_buffer_size;                 /* bytes */
 } tombac_device_limits;
 TOMBAC_API tombac_device_limits tombac_device_get_limits(const tombac_device *device);
+
+/* Records from now on what runs on the device into `path`, as JSON for chrome://tracing and Perfetto: one event for each
+ * operation with its queue and run times, and for each kernel that is made. An existing trace is continued; any other file is
+ * TOMBAC_ERROR_IO. Written now and then, and when the device is freed. Call it before the device is used. */
+TOMBAC_API tombac_status tombac_device_trace(tombac_device *device, const char *path, tombac_error **error);
 
 /* ---- Libraries: Metal source ----------------------------------------------------------------------------------- */
 
@@ -111,6 +129,13 @@ TOMBAC_API tombac_status tombac_library_create_from_file(tombac_device *device, 
     const tombac_compile_options *options, tombac_library **library, tombac_error **error);
 TOMBAC_API tombac_status tombac_library_create_from_source(tombac_device *device, const char *name, const char *source,
     size_t size, const tombac_compile_options *options, tombac_library **library, tombac_error **error);
+/* Opens what `tombac build` made, a .tombac file or its bytes (copied); needs no compiler. Damaged, foreign and newer files are
+ * TOMBAC_ERROR_ARTIFACT, each named. Its kernels exist for the devices, processors and function constants that they were built
+ * for; `name` stands for the bytes in messages (NULL: "artifact"). */
+TOMBAC_API tombac_status tombac_library_open_artifact(
+    tombac_device *device, const char *path, tombac_library **library, tombac_error **error);
+TOMBAC_API tombac_status tombac_library_open_artifact_memory(tombac_device *device, const char *name, const void *bytes,
+    size_t size, tombac_library **library, tombac_error **error);
 TOMBAC_API tombac_library *tombac_library_retain(tombac_library *library);
 TOMBAC_API void tombac_library_release(tombac_library *library);
 /* The kernels' names as the host sees them (host_name), in source order. */
@@ -201,8 +226,64 @@ TOMBAC_API tombac_status tombac_buffer_create(
 TOMBAC_API tombac_buffer *tombac_buffer_retain(tombac_buffer *buffer);
 TOMBAC_API void tombac_buffer_release(tombac_buffer *buffer);
 TOMBAC_API size_t tombac_buffer_size(const tombac_buffer *buffer);
-/* The host's view. Valid until the buffer is released; do not touch it while a launch that uses it runs. */
+/* The host's view, unguarded: valid until the buffer is released; do not touch it while an operation that uses it runs.
+ * tombac_buffer_begin_read and _begin_write below wait and check. */
 TOMBAC_API void *tombac_buffer_contents(tombac_buffer *buffer);
+
+/* ---- Typed buffers --------------------------------------------------------------------------------------------- */
+
+/* A member of a struct element: place and bytes, arrays as a whole. */
+typedef struct tombac_member {
+    const char *name;
+    size_t offset, size;
+} tombac_member;
+
+/* What a buffer consists of. A launch compares it with what its kernel expects and refuses a buffer of another type. */
+typedef struct tombac_element {
+    tombac_type type;       /* scalar type; TOMBAC_TYPE_OTHER for structs */
+    uint32_t vector_length; /* 1 to 4; 0 for structs */
+    bool packed;            /* a packed vector of three takes 3 scalars, else 4 */
+    size_t size, alignment; /* bytes; alignment 0: not known */
+    const char *name;       /* for messages, may be NULL */
+    const tombac_member *members; /* of structs; may be NULL, then only the size is compared */
+    size_t member_count;
+} tombac_element;
+
+/* The elements of common types, as in `const tombac_element floats = TOMBAC_ELEMENT(TOMBAC_TYPE_F32, float);` and
+ * `TOMBAC_ELEMENT_STRUCT(particle, members)` with an array of TOMBAC_MEMBER(particle, mass). */
+#define TOMBAC_ELEMENT(scalar, ctype) {scalar, 1, false, sizeof(ctype), sizeof(ctype), #ctype, NULL, 0}
+#define TOMBAC_ELEMENT_VECTOR(scalar, ctype, length)                                                                     \
+    {scalar, length, false, sizeof(ctype) * ((length) == 3 ? 4 : (length)), sizeof(ctype) * ((length) == 3 ? 4 : (length)), \
+        #ctype, NULL, 0}
+#define TOMBAC_MEMBER(ctype, member) {#member, offsetof(ctype, member), sizeof(((ctype *)0)->member)}
+#define TOMBAC_ELEMENT_STRUCT(ctype, members)                                                                            \
+    {TOMBAC_TYPE_OTHER, 0, false, sizeof(ctype), _Alignof(ctype), #ctype, members, sizeof(members) / sizeof *(members)}
+
+/* `count` elements (0 is allowed): a copy of `data`, or zeros where it is NULL. TOMBAC_ERROR_MEMORY if the size overflows or
+ * is more than the device's limit. */
+TOMBAC_API tombac_status tombac_buffer_create_elements(tombac_device *device, const tombac_element *element, size_t count,
+    const void *data, tombac_buffer **buffer, tombac_error **error);
+/* The caller's own memory, used in place. As in Metal, address and size must be multiples of the page size. `element` may be
+ * NULL. `release` (may be NULL) is called once when no operation and no view needs the memory any more, from any thread; never
+ * if this call fails. */
+TOMBAC_API tombac_status tombac_buffer_create_no_copy(tombac_device *device, const tombac_element *element, void *memory,
+    size_t size, void (*release)(void *context, void *memory), void *context, tombac_buffer **buffer,
+    tombac_error **error);
+/* A part of a buffer as a buffer of its own: `count` elements from `offset` bytes on, of the parent's type, or of another where
+ * `element` is given (bytes, if neither has one). Both share the memory, and hazards are tracked for all of it. */
+TOMBAC_API tombac_status tombac_buffer_create_view(tombac_buffer *parent, const tombac_element *element, size_t offset,
+    size_t count, tombac_buffer **view, tombac_error **error);
+/* Number of elements; bytes if the buffer has no type. */
+TOMBAC_API size_t tombac_buffer_count(const tombac_buffer *buffer);
+
+/* Host access that waits for what was submitted before: a read view for pending writes, a write view for all pending uses.
+ * While a view is open, an operation that conflicts with it cannot be submitted. TOMBAC_ERROR_BUSY if another view excludes it
+ * or a sequence that is not yet submitted has recorded a conflicting use; TOMBAC_ERROR_DEPENDENCY if the memory was to be
+ * written by an operation that failed, and nobody was told yet. Views count per memory: end each that was begun. */
+TOMBAC_API tombac_status tombac_buffer_begin_read(tombac_buffer *buffer, const void **data, tombac_error **error);
+TOMBAC_API tombac_status tombac_buffer_end_read(tombac_buffer *buffer, tombac_error **error);
+TOMBAC_API tombac_status tombac_buffer_begin_write(tombac_buffer *buffer, void **data, tombac_error **error);
+TOMBAC_API tombac_status tombac_buffer_end_write(tombac_buffer *buffer, tombac_error **error);
 
 /* ---- Launches -------------------------------------------------------------------------------------------------- */
 
@@ -225,6 +306,11 @@ TOMBAC_API tombac_status tombac_launch_set_threads(
 /* Metal's dispatchThreadgroups: a grid of whole threadgroups. */
 TOMBAC_API tombac_status tombac_launch_set_threadgroups(
     tombac_launch *launch, tombac_size3 threadgroups, tombac_size3 threadgroup, tombac_error **error);
+/* Seconds that a run may take on the device (0: no limit); past it, it is stopped and fails with TOMBAC_ERROR_TIMEOUT. Not set:
+ * the device's limit, from TOMBAC_TIME_LIMIT. */
+TOMBAC_API tombac_status tombac_launch_set_time_limit(tombac_launch *launch, double seconds, tombac_error **error);
+/* A name for messages and traces, beside the kernel's; NULL: none. */
+TOMBAC_API tombac_status tombac_launch_set_name(tombac_launch *launch, const char *name, tombac_error **error);
 /* Checks every argument and the geometry, and starts the launch. A launch may be submitted again after it ended. */
 TOMBAC_API tombac_status tombac_launch_submit(tombac_launch *launch, tombac_error **error);
 /* Waits for the end; reports the kernel's failure if it failed. */
@@ -233,6 +319,120 @@ TOMBAC_API tombac_status tombac_launch_wait(tombac_launch *launch, tombac_error 
 TOMBAC_API double tombac_launch_seconds(const tombac_launch *launch);
 /* What the kernel printed with os_log during the last run: one text, lines end in '\n'. Never NULL. */
 TOMBAC_API const char *tombac_launch_log(const tombac_launch *launch);
+
+/* ---- Launch geometry ------------------------------------------------------------------------------------------- */
+
+/* A grid of threads and the threadgroups that it is cut into. */
+typedef struct tombac_grid {
+    tombac_size3 threads, threadgroup;
+} tombac_grid;
+
+/* A grid of one thread for each element. */
+static inline tombac_grid tombac_for_elements(uint32_t count, uint32_t threadgroup)
+{
+    tombac_grid grid = {{count, 1, 1}, {threadgroup, 1, 1}};
+    return grid;
+}
+static inline tombac_grid tombac_for_elements_2d(uint32_t width, uint32_t height, uint32_t group_x, uint32_t group_y)
+{
+    tombac_grid grid = {{width, height, 1}, {group_x, group_y, 1}};
+    return grid;
+}
+static inline tombac_grid tombac_for_elements_3d(tombac_size3 threads, tombac_size3 threadgroup)
+{
+    tombac_grid grid = {threads, threadgroup};
+    return grid;
+}
+/* tombac_launch_set_threads with both of them. */
+static inline tombac_status tombac_launch_set_grid(tombac_launch *launch, tombac_grid grid, tombac_error **error)
+{
+    return tombac_launch_set_threads(launch, grid.threads, grid.threadgroup, error);
+}
+
+/* ---- Operations ------------------------------------------------------------------------------------------------ */
+
+/* Something that runs once, later. Making one submits nothing, and releasing one that was not submitted undoes it. A submitted
+ * operation keeps alive what it needs and ends even if nobody holds it.
+ *
+ * Order: operations that use the same buffers run in the order of their submission, from whatever thread, if one of them writes
+ * (device arguments that are not const count as written); all others run at the same time.
+ *
+ * Failure: an operation that depends on a failed one (reads or overwrites what it was to write, or was put behind it) does not
+ * run; it ends with TOMBAC_ERROR_DEPENDENCY, and the message says which failure stopped it. This holds until somebody was told
+ * of the failure: by a wait, a poll, a callback or a host view. After that the buffers may be used again. */
+typedef struct tombac_operation tombac_operation;
+
+/* The launch as it stands, checked; the launch may be changed and used again at once. */
+TOMBAC_API tombac_status tombac_launch_operation(
+    const tombac_launch *launch, tombac_operation **operation, tombac_error **error);
+TOMBAC_API tombac_operation *tombac_operation_retain(tombac_operation *operation);
+TOMBAC_API void tombac_operation_release(tombac_operation *operation);
+/* The name that was given, else the kernel's, else "". */
+TOMBAC_API const char *tombac_operation_name(const tombac_operation *operation);
+
+/* Starts it, and first all that it is made of. Submitting again does nothing. If this fails, as with TOMBAC_ERROR_BUSY where a
+ * host view is open, the operation has ended with that failure. */
+TOMBAC_API tombac_status tombac_operation_submit(tombac_operation *operation, tombac_error **error);
+/* Submits it if need be and waits for the end, at most `seconds` (negative: without limit). The result, or TOMBAC_ERROR_TIMEOUT
+ * while it goes on; each call that finds a failure gets an error object of its own. Not from within a host function. */
+TOMBAC_API tombac_status tombac_operation_wait(tombac_operation *operation, double seconds, tombac_error **error);
+/* Looks whether it has ended, and if so reports the result. */
+TOMBAC_API tombac_status tombac_operation_poll(tombac_operation *operation, bool *ended, tombac_error **error);
+/* Calls `function` once at the end, on a thread of the device (at once, on this thread, if it has ended). Never, if the operation
+ * is released without having been submitted. The function may make and submit operations but must not wait for any. */
+TOMBAC_API tombac_status tombac_operation_on_end(tombac_operation *operation,
+    void (*function)(void *context, tombac_operation *operation, tombac_status status), void *context,
+    tombac_error **error);
+/* An eventfd that becomes readable at the end, for poll, epoll and event loops. It belongs to the operation: do not close it. */
+TOMBAC_API tombac_status tombac_operation_event(tombac_operation *operation, int *descriptor, tombac_error **error);
+/* What its kernel printed; "" for others and before the end. */
+TOMBAC_API const char *tombac_operation_log(const tombac_operation *operation);
+
+typedef struct tombac_times {
+    double queue_seconds;   /* from submission to the start, other operations included */
+    double device_seconds;  /* in the kernel, or in the host function */
+    double compile_seconds; /* that making its kernel took, before */
+} tombac_times;
+/* All zero before the end. */
+TOMBAC_API tombac_times tombac_operation_get_times(const tombac_operation *operation);
+
+/* Puts `first` before `second`, which was not submitted yet: submitting the second submits the first, and it runs only if the
+ * first succeeds. */
+TOMBAC_API tombac_status tombac_operation_then(tombac_operation *first, tombac_operation *second, tombac_error **error);
+/* A host function after the success of `first`. It runs on a thread of the device; what it returns (with
+ * an error by tombac_error_create, if it likes) is the operation's result. `release` (may be NULL) is called once with the
+ * context when the operation has ended or was dropped; never if this call fails. */
+TOMBAC_API tombac_status tombac_operation_map(tombac_operation *first,
+    tombac_status (*function)(void *context, tombac_error **error), void *context, void (*release)(void *context),
+    tombac_operation **operation, tombac_error **error);
+/* The same with a function that decides, after the success of `first`, what comes next: it makes an operation (or leaves *next
+ * NULL), which is submitted and whose result counts. */
+TOMBAC_API tombac_status tombac_operation_continue(tombac_operation *first,
+    tombac_status (*make)(void *context, tombac_operation **next, tombac_error **error), void *context,
+    void (*release)(void *context), tombac_operation **operation, tombac_error **error);
+/* Ends when all of `operations` have ended; the first failure in the order of the list is its own. One operation may be part of
+ * several others; it runs once. */
+TOMBAC_API tombac_status tombac_operation_all(tombac_operation *const *operations, size_t count,
+    tombac_operation **operation, tombac_error **error);
+
+/* ---- Sequences ------------------------------------------------------------------------------------------------- */
+
+/* Many launches as one operation: cheaper to submit, and nothing else gets between them. Buffers order them as always.
+ *
+ * From the first use that is recorded until the operation is submitted or dropped, a buffer is reserved: host views and other
+ * recordings that conflict with it (one of the two writes) are refused with TOMBAC_ERROR_BUSY. */
+typedef struct tombac_sequence tombac_sequence;
+
+TOMBAC_API tombac_status tombac_sequence_begin(tombac_device *device, tombac_sequence **sequence, tombac_error **error);
+/* Checks and records the launch as it stands. A failure discards the whole recording and gives its buffers free; later calls
+ * report it again. */
+TOMBAC_API tombac_status tombac_sequence_add(
+    tombac_sequence *sequence, const tombac_launch *launch, tombac_error **error);
+/* Makes the operation, which fails with the first failure of its launches. The sequence is released in any case. */
+TOMBAC_API tombac_status tombac_sequence_end(
+    tombac_sequence *sequence, tombac_operation **operation, tombac_error **error);
+/* Discards what was recorded. */
+TOMBAC_API void tombac_sequence_release(tombac_sequence *sequence);
 
 /* ---- The compile cache ----------------------------------------------------------------------------------------- */
 

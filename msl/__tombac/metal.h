@@ -2,4 +2,5 @@
 #pragma once
 #include <metal_stdlib>
 #include <simd/simd.h>
+#include <__tombac/async_copy.h>
 #include <__tombac/private.h>

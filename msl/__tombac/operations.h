@@ -5,8 +5,19 @@
 
 namespace __tombac
 {
+/* __METAL_VERSION__ of the compilation: the front end defines it in front of the source. */
+extern const unsigned language;
+
 __TB_PURE uint lane() __asm__("__tombac_lane");
 __TB_PURE uint simdgroup() __asm__("__tombac_simdgroup");
+
+/* The rewriter's note of max_total_threads_per_threadgroup in a template: for ir/, no engine sees it. */
+__attribute__((nothrow)) void limit(uint) __asm__("__tombac_limit");
+
+/* Which memory a pointer refers to. */
+__TB_PURE bool is_thread(const volatile void *) __asm__("__tombac_is_thread");
+__TB_PURE bool is_device(const volatile void *) __asm__("__tombac_is_device");
+__TB_PURE bool is_threadgroup(const volatile void *) __asm__("__tombac_is_threadgroup");
 
 /* ---- Mathematics ---- */
 #define __TB_MATH1(X)                                                                                        \

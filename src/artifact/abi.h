@@ -59,6 +59,9 @@ typedef struct tb_cpu_group {
 #define TB_CPU_ENTRY "tombac_cpu_threadgroup"
 /* Called by kernel code where threads of a threadgroup wait at different barriers; ends the launch with an error. */
 #define TB_CPU_DIVERGENT_BARRIER "tombac_cpu_divergent_barrier"
+/* A constant in the object, if the code relies on buffers of less than 4 GiB (32-bit index arithmetic that may wrap). */
+#define TB_CPU_SMALL_BUFFERS "tombac_cpu_small_buffers"
+#define TB_CPU_MAX_SMALL_BUFFER (((uint64_t)1 << 32) - ((uint64_t)1 << 28))
 /* Runs one whole threadgroup. */
 typedef void tb_cpu_entry(const tb_dispatch *dispatch, void *const *arguments, tb_cpu_group *group);
 

@@ -1,4 +1,15 @@
-/* The .tombac file: one compiled kernel (later: several), its reflection and its code.
+/* The .tombac file: one compiled kernel with its reflection and its code, or a bundle of several.
+ *
+ * A kernel's file has the sections MANIFEST and OBJECT. A bundle has an INDEX and, for each entry of its list "kernels" in that
+ * order, a section KERNEL, which is a kernel's file in itself:
+ *
+ *     {"format": 1, "tombac": "0.1.0", "source": "vec_add.metal",
+ *      "options": {"standard", "math", "defines": [...], "include_folders": [...], "kernels": [...], "targets": [...],
+ *                  "set": ["NAME=VALUE", ...]},
+ *      "listing": what `tombac-cc list` printed,
+ *      "kernels": [{"name", "engine", "target", "constants": [{"index", "value": bytes as hexadecimal}]}]}
+ *
+ * Paths in it are relative to the source's folder, unless they were given absolutely.
  *
  * Layout, little endian: a header (magic "TOMBAC\r\n", format version, section count, file size, XXH3-64 of
  * the table), a table of sections (kind, offset, size, XXH3-64 of the content), then the sections, each
@@ -16,7 +27,9 @@
 
 typedef enum tb_section_kind {
     TB_SECTION_MANIFEST = 1, /* JSON, see docs/architecture.md "Manifest" */
-    TB_SECTION_OBJECT = 2    /* ELF relocatable object for the engine and target that the manifest names */
+    TB_SECTION_OBJECT = 2,   /* ELF relocatable object for the engine and target that the manifest names */
+    TB_SECTION_INDEX = 3,    /* JSON, above */
+    TB_SECTION_KERNEL = 4    /* a whole artifact */
 } tb_section_kind;
 
 typedef struct tb_section {
@@ -25,7 +38,8 @@ typedef struct tb_section {
     size_t size;
 } tb_section;
 
-enum { TB_MAX_SECTIONS = 16 };
+enum { TB_MAX_SECTIONS = 1024 };
+#define TB_BUNDLE_FORMAT 1
 
 typedef struct tb_artifact {
     size_t section_count;

@@ -4,12 +4,13 @@
  *
  *     // tombac cuda: FUNCTION RECORDS KIND KIND ...
  *
- * FUNCTION is the entry's name, RECORDS 1 where the kernel writes records (below), and each KIND tells how an argument of the
- * manifest is passed, in their order: "p" the device address (8 bytes), "v" by value (the argument's bytes, as many as the
- * manifest's `size`), "t" the offset of a block of threadgroup memory (4 bytes), "-" not at all. The entry's parameters are
- * a tb_cuda_launch followed by the arguments. Blocks are one-dimensional, of
- * whole SIMD-groups (the threadgroup's size rounded up); all threadgroup memory is dynamic shared memory.
- * The global TB_CUDA_LITERALS, where there is one, lists the program's strings: pairs of address and size (uint64_t). */
+ * FUNCTION is the entry's name, RECORDS 1 where the kernel writes records (below), and each KIND tells how an
+ * argument of the manifest is passed, in their order: "p" the device address (8 bytes), "v" by value (the
+ * argument's bytes, as many as the manifest's `size`), "t" the offset of a block of threadgroup memory (4
+ * bytes), "-" not at all. The entry's parameters are a tb_cuda_launch followed by the arguments. Blocks are
+ * one-dimensional, of whole SIMD-groups (the threadgroup's size rounded up); all threadgroup memory is
+ * dynamic shared memory. The global TB_CUDA_LITERALS, where there is one, lists the program's strings: pairs
+ * of address and size (uint64_t). */
 #ifndef TB_ARTIFACT_CUDA_H
 #define TB_ARTIFACT_CUDA_H
 

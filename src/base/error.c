@@ -9,8 +9,10 @@
 
 struct tombac_error {
     tombac_status status;
-    char *message, *kernel, *file;
+    char *message, *kernel, *operation, *file;
     unsigned line, column;
+    bool has_thread;
+    uint32_t thread[3], threadgroup[3];
     bool fixed; /* a constant, never written nor freed; by a mark, as program and library each have their own */
 };
 
@@ -64,6 +66,11 @@ tombac_status tb_fail_memory(tombac_error **error)
     return TOMBAC_ERROR_MEMORY;
 }
 
+tombac_status tombac_error_create(tombac_status status, const char *message, tombac_error **error)
+{
+    return tb_fail(error, status, "%s", message ? message : "");
+}
+
 static void replace(char **slot, const char *value)
 {
     char *copy = value ? strdup(value) : NULL;
@@ -85,6 +92,29 @@ void tb_error_set_location(tombac_error **error, const char *file, unsigned line
     (*error)->column = column;
 }
 
+void tb_error_set_operation(tombac_error **error, const char *name)
+{
+    if (error && *error && !(*error)->fixed) replace(&(*error)->operation, name);
+}
+
+void tb_error_set_thread(tombac_error **error, const uint32_t thread[3], const uint32_t threadgroup[3])
+{
+    if (!error || !*error || (*error)->fixed) return;
+    (*error)->has_thread = true;
+    memcpy((*error)->thread, thread, sizeof (*error)->thread);
+    memcpy((*error)->threadgroup, threadgroup, sizeof (*error)->threadgroup);
+}
+
+void tb_error_copy(const tombac_error *from, tombac_error **to)
+{
+    if (!from || !to) return;
+    tb_fail(to, from->status, "%s", from->message);
+    tb_error_set_kernel(to, from->kernel);
+    tb_error_set_operation(to, from->operation);
+    tb_error_set_location(to, from->file, from->line, from->column);
+    if (from->has_thread) tb_error_set_thread(to, from->thread, from->threadgroup);
+}
+
 const char *tombac_status_name(tombac_status status)
 {
     switch (status) {
@@ -101,6 +131,9 @@ const char *tombac_status_name(tombac_status status)
     case TOMBAC_ERROR_KERNEL: return "kernel failure";
     case TOMBAC_ERROR_TIMEOUT: return "time-out";
     case TOMBAC_ERROR_ARTIFACT: return "artifact error";
+    case TOMBAC_ERROR_BUSY: return "conflict";
+    case TOMBAC_ERROR_DEPENDENCY: return "dependency failed";
+    case TOMBAC_ERROR_CONTRACT: return "contract violation";
     }
     return "unknown status";
 }
@@ -110,6 +143,16 @@ tombac_status tombac_error_status(const tombac_error *error) { return error ? er
 const char *tombac_error_message(const tombac_error *error) { return error ? error->message : ""; }
 
 const char *tombac_error_kernel(const tombac_error *error) { return error ? error->kernel : NULL; }
+
+const char *tombac_error_operation(const tombac_error *error) { return error ? error->operation : NULL; }
+
+bool tombac_error_thread(const tombac_error *error, uint32_t thread[3], uint32_t threadgroup[3])
+{
+    if (!error || !error->has_thread) return false;
+    if (thread) memcpy(thread, error->thread, sizeof error->thread);
+    if (threadgroup) memcpy(threadgroup, error->threadgroup, sizeof error->threadgroup);
+    return true;
+}
 
 const char *tombac_error_file(const tombac_error *error) { return error ? error->file : NULL; }
 
@@ -122,6 +165,7 @@ void tombac_error_release(tombac_error *error)
     if (!error || error->fixed) return;
     free(error->message);
     free(error->kernel);
+    free(error->operation);
     free(error->file);
     free(error);
 }

@@ -19,5 +19,10 @@ tombac_status tb_fail_memory(tombac_error **error);
 /* Adds facts to an error that tb_fail made (no-ops where *error is absent or static). Strings are copied. */
 void tb_error_set_kernel(tombac_error **error, const char *kernel);
 void tb_error_set_location(tombac_error **error, const char *file, unsigned line, unsigned column);
+void tb_error_set_operation(tombac_error **error, const char *name);
+/* The thread's position in its threadgroup and the threadgroup's in the grid. */
+void tb_error_set_thread(tombac_error **error, const uint32_t thread[3], const uint32_t threadgroup[3]);
+/* A second object with the same content; `from` may be NULL, then *to is untouched. */
+void tb_error_copy(const tombac_error *from, tombac_error **to);
 
 #endif

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -50,9 +51,12 @@ static bool pipes_open(pipes *p)
     return true;
 }
 
-static _Noreturn void child(const tb_process *process, const pipes *p)
+static const rlim_t deep_stack = (rlim_t)256 << 20;
+
+static _Noreturn void child(const tb_process *process, const pipes *p, pid_t parent)
 {
     setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* whatever ends the caller, a compiler must not run on alone */
     dup2(p->read[IN], 0);
     dup2(p->write[OUT], 1);
     dup2(p->write[ERR], 2);
@@ -60,6 +64,15 @@ static _Noreturn void child(const tb_process *process, const pipes *p)
         struct rlimit limit = {process->memory_limit, process->memory_limit};
         setrlimit(RLIMIT_AS, &limit);
     }
+    /* Compilers recurse over what they read; the stack is only taken as far as it is used. */
+    struct rlimit stack;
+    if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < deep_stack) {
+        stack.rlim_cur = stack.rlim_max < deep_stack ? stack.rlim_max : deep_stack;
+        setrlimit(RLIMIT_STACK, &stack);
+    }
+    /* A parent that is interrupted or killed takes its children along, and theirs; each has a group of its own. */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(127);
     struct rlimit no_core = {0, 0};
     setrlimit(RLIMIT_CORE, &no_core);
     execvp(process->arguments[0], (char *const *)process->arguments);
@@ -122,10 +135,10 @@ tombac_status tb_process_run(tb_process *process, tombac_error **error)
     sigemptyset(&pipe_signal);
     sigaddset(&pipe_signal, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
-    pid_t pid = fork();
+    pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
         pthread_sigmask(SIG_SETMASK, &before, NULL);
-        child(process, &p);
+        child(process, &p, parent);
     }
     tombac_status status = TOMBAC_OK;
     if (pid < 0) {

@@ -278,3 +278,27 @@ tombac_status cc_emit_ptx(
     own.engine = "cuda";
     return cc_emit_assembly(&own, output, diagnostics, error);
 }
+
+/* The cpu engine's vector code, as LLVM IR. */
+tombac_status cc_emit_simd(const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
+{
+    job j;
+    cc_request for_cpu = *request;
+    for_cpu.engine = "cpu";
+    tombac_status status = open_job(&for_cpu, &j, diagnostics, error);
+    if (status != TOMBAC_OK) return status;
+    cpu_options options = {.target = j.kernel->target};
+    size_t context_size;
+    memcpy(options.threads, j.kernel->kernel->required_threads, sizeof options.threads);
+    cpu_set_llvm_options();
+    status = ir_optimise(j.kernel, error);
+    if (status == TOMBAC_OK) status = cpu_vectorise(j.kernel->module, &options, &context_size, error);
+    if (status == TOMBAC_OK) status = cpu_optimise(j.kernel->module, j.kernel->machine, error);
+    if (status == TOMBAC_OK) {
+        char *text = LLVMPrintModuleToString(j.kernel->module);
+        tb_text_puts(output, text);
+        LLVMDisposeMessage(text);
+    }
+    close_job(&j);
+    return status;
+}

@@ -1,4 +1,5 @@
 /* Verbs that need the front end only: list, check, emit --what source. */
+#include "base/file.h"
 #include "compiler/verbs.h"
 
 #include <inttypes.h>
@@ -87,6 +88,11 @@ tombac_status cc_list(const cc_request *request, tb_text *output, tb_text *diagn
     return status;
 }
 
+static tombac_status write_file(const char *path, const tb_text *text, void *context, tombac_error **error)
+{
+    return tb_file_write_atomic(path, tb_text_string(text), text->size, error);
+}
+
 tombac_status cc_check(const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
 {
     front_unit *unit = NULL;
@@ -96,6 +102,7 @@ tombac_status cc_check(const cc_request *request, tb_text *output, tb_text *diag
     if (status == TOMBAC_OK && request->kernel) status = cc_find_kernel(request, unit, &kernel, error);
     if (status == TOMBAC_OK) status = front_compile(unit, kernel, true, &result, error);
     if (status == TOMBAC_OK) tb_text_append(diagnostics, result.diagnostics.data, result.diagnostics.size);
+    if (status == TOMBAC_OK && request->fix) status = front_fix(unit, write_file, NULL, error);
     front_result_free(&result);
     front_close(unit);
     return status;

@@ -25,6 +25,7 @@ static const struct {
     {"reflection", cc_emit_reflection},
     {"asm", cc_emit_assembly},
     {"ptx", cc_emit_ptx},
+    {"simd", cc_emit_simd},
 };
 
 static const char usage[] =
@@ -34,6 +35,7 @@ static const char usage[] =
     "       tombac-cc compile [options] --kernel NAME --engine ENGINE [--constant NAME=0xBYTES]... -o FILE SOURCE\n"
     "       tombac-cc emit    [options] --kernel NAME --what WHAT [--engine ENGINE] [--constant ...] SOURCE\n"
     "options: -std=NAME, -DNAME[=VALUE], -IFOLDER, --math fast|relaxed|safe, -g, -w (no warnings), --name NAME,\n"
+    "         -Wmetal-addr-spaces (member functions without an address space), --fix (check: adds `thread` to them),\n"
     "         --target x86-64-v3|x86-64-v4 (default: this processor's), sm_80|sm_86|sm_89|sm_90 (engine cuda)\n"
     "SOURCE - is standard input; --name is its name in messages.\n";
 
@@ -113,6 +115,8 @@ static bool parse_option(command *c, char **arguments, int count, int *i)
     if (!strncmp(argument, "-std=", 5)) options->standard = argument + 5;
     else if (!strcmp(argument, "-g")) options->debug = true;
     else if (!strcmp(argument, "-w")) options->warnings = false;
+    else if (!strcmp(argument, "-Wmetal-addr-spaces")) options->address_space_warnings = true;
+    else if (!strcmp(argument, "--fix")) c->request.fix = options->address_space_warnings = true;
     else if ((value = joined_or_next("-D", arguments, count, i))) c->defines[options->define_count++] = value;
     else if ((value = joined_or_next("-I", arguments, count, i))) c->folders[options->include_folder_count++] = value;
     else if ((value = joined_or_next("-o", arguments, count, i))) c->request.output_path = value;

@@ -1,5 +1,6 @@
 /* Devices: a driver, the compile cache, a queue. */
 #include "runtime/object.h"
+#include "runtime/trace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,9 +71,12 @@ tombac_status tombac_device_open(const char *name, tombac_device **device, tomba
     made->driver = driver;
     made->max_buffer_size = physical_memory();
     made->time_limit = time_limit_from_environment();
+    pthread_mutex_init(&made->hazards, NULL);
     status = driver->open ? driver->open(&made->driver_state, error) : TOMBAC_OK;
     if (status == TOMBAC_OK) status = rt_cache_open(&made->cache, error);
-    if (status == TOMBAC_OK) status = rt_queue_create(&made->queue, error);
+    if (status == TOMBAC_OK) status = rt_queue_create(0, &made->queue, error);
+    const char *trace = getenv("TOMBAC_TRACE");
+    if (status == TOMBAC_OK && trace && *trace) status = rt_trace_open(trace, driver->name, &made->trace, error);
     if (status == TOMBAC_OK)
         *device = made;
     else
@@ -90,6 +94,8 @@ void tombac_device_release(tombac_device *device)
 {
     if (!device || !rt_release(&device->references)) return;
     rt_queue_destroy(device->queue);
+    rt_trace_close(device->trace);
+    pthread_mutex_destroy(&device->hazards);
     rt_cache_close(&device->cache);
     if (device->driver->close) device->driver->close(device->driver_state);
     free(device);
@@ -98,6 +104,14 @@ void tombac_device_release(tombac_device *device)
 const char *tombac_device_name(const tombac_device *device)
 {
     return device ? device->driver->name : "";
+}
+
+tombac_status tombac_device_trace(tombac_device *device, const char *path, tombac_error **error)
+{
+    if (!device) return rt_missing(__func__, "device", error);
+    if (!path) return rt_missing(__func__, "path", error);
+    if (device->trace) return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "the device is traced already");
+    return rt_trace_open(path, device->driver->name, &device->trace, error);
 }
 
 tombac_device_limits tombac_device_get_limits(const tombac_device *device)

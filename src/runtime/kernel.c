@@ -1,9 +1,12 @@
 /* Kernels: an artifact, from the cache or from `tombac-cc compile`, checked and loaded by the device's
  * driver. */
 #include "artifact/artifact.h"
+#include "runtime/bundle.h"
 #include "runtime/constant.h"
-#include "runtime/object.h"
+#include "runtime/contract.h"
+#include "runtime/operation.h"
 #include "runtime/target.h"
+#include "runtime/trace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,10 +39,11 @@ static tombac_status check_manifest(const job *j, const rt_manifest *manifest, t
 }
 
 /* Fills `kernel` from an artifact; on failure it is unchanged. */
-static tombac_status load(const job *j, const tb_text *bytes, tombac_kernel *kernel, tombac_error **error)
+static tombac_status load(
+    const job *j, const void *bytes, size_t size, tombac_kernel *kernel, tombac_error **error)
 {
     tb_artifact artifact;
-    tombac_status status = tb_artifact_parse("compiled kernel", bytes->data, bytes->size, &artifact, error);
+    tombac_status status = tb_artifact_parse("compiled kernel", bytes, size, &artifact, error);
     if (status != TOMBAC_OK) return status;
     const tb_section *manifest = tb_artifact_find(&artifact, TB_SECTION_MANIFEST);
     const tb_section *object = tb_artifact_find(&artifact, TB_SECTION_OBJECT);
@@ -49,6 +53,7 @@ static tombac_status load(const job *j, const tb_text *bytes, tombac_kernel *ker
     status = rt_manifest_parse("manifest", manifest->data, manifest->size, &kernel->manifest, error);
     if (status != TOMBAC_OK) return status;
     status = check_manifest(j, &kernel->manifest, error);
+    if (status == TOMBAC_OK) status = rt_contract_check(&kernel->manifest, error);
     kernel->reflection = strndup(manifest->data, manifest->size);
     if (status == TOMBAC_OK && !kernel->reflection) status = tb_fail_memory(error);
     if (status == TOMBAC_OK)
@@ -69,7 +74,7 @@ static bool from_cache(const job *j, tombac_kernel *kernel, tombac_status *statu
     bool settled;
     if (response.exit_status == 0) {
         tombac_error *failure = NULL;
-        *status = load(j, &response.output, kernel, &failure);
+        *status = load(j, response.output.data, response.output.size, kernel, &failure);
         settled = *status != TOMBAC_ERROR_ARTIFACT; /* a bad artifact is made anew; other failures are the device's */
         if (*status != TOMBAC_OK && settled && error) *error = failure;
         else tombac_error_release(failure);
@@ -98,7 +103,7 @@ static tombac_status from_compiler(const job *j, tombac_kernel *kernel, tombac_e
                rt_source_headers(&j->library->source, dependencies, count, &headers, &header_count, NULL) ==
                    TOMBAC_OK;
     } else {
-        status = load(j, &response.output, kernel, error);
+        status = load(j, response.output.data, response.output.size, kernel, error);
         if (status == TOMBAC_OK)
             status = rt_source_headers(&j->library->source, kernel->manifest.dependencies,
                 kernel->manifest.dependency_count, &headers, &header_count, error);
@@ -117,8 +122,17 @@ static bool has_kernel(const tombac_library *library, const char *name)
     return false;
 }
 
+static tombac_status from_bundle(const job *j, tombac_kernel *kernel, tombac_error **error)
+{
+    const void *bytes = NULL;
+    size_t size = 0;
+    tombac_status status = rt_bundle_find(j->library->bundle, &j->request, &bytes, &size, error);
+    return status == TOMBAC_OK ? load(j, bytes, size, kernel, error) : status;
+}
+
 static tombac_status make(job *j, tombac_kernel *kernel, tombac_error **error)
 {
+    if (j->library->bundle) return from_bundle(j, kernel, error);
     tombac_status status = rt_cache_key(&j->request, &j->key, error);
     if (status != TOMBAC_OK) return status;
     status = rt_compiler_find(&j->compiler, error);
@@ -157,7 +171,11 @@ tombac_status tombac_kernel_create(tombac_library *library, const char *name,
                 .line_tables = driver->line_tables,
                 .values = values,
                 .value_count = constant_count}};
+        double begin = rt_now();
         status = make(&j, made, error);
+        double end = rt_now();
+        made->compile_seconds = end - begin;
+        if (library->device->trace) rt_trace_compile(library->device->trace, name, begin, end);
     }
     free(values);
     if (status == TOMBAC_OK) {

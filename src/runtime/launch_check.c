@@ -2,6 +2,9 @@
  * message names the kernel, the argument and both numbers. */
 #include "runtime/launch.h"
 
+#include "runtime/contract.h"
+#include "runtime/launch_element.h"
+
 ptrdiff_t rt_launch_find(const tombac_launch *launch, bool threadgroup, uint32_t index)
 {
     const rt_manifest *manifest = &launch->kernel->manifest;
@@ -42,8 +45,10 @@ static tombac_status fail(
 static tombac_status check_memory(const tombac_launch *launch, const rt_argument *a, const rt_slot *slot,
     rt_binding *binding, tombac_error **error)
 {
-    *binding = (rt_binding){.buffer = slot->buffer ? slot->buffer->contents : slot->bytes,
-        .buffer_size = slot->buffer ? slot->buffer->size : slot->size};
+    const tombac_buffer *buffer = slot->buffer;
+    *binding = (rt_binding){
+        .buffer = buffer ? (char *)buffer->storage->contents + buffer->offset : (char *)slot->bytes->data,
+        .buffer_size = buffer ? buffer->size : slot->size};
     if (slot->offset > binding->buffer_size)
         return fail(launch, a, error, "starts at offset %zu, beyond the end of its buffer of %zu bytes",
             slot->offset, binding->buffer_size);
@@ -59,6 +64,12 @@ static tombac_status check_memory(const tombac_launch *launch, const rt_argument
     if (binding->size < a->size && (binding->size || a->reference))
         return fail(launch, a, error, "has %zu bytes, but one element of type '%s' takes %zu", binding->size,
             a->type_name, a->size);
+    tb_text why = {0};
+    if (buffer && !rt_element_matches(a, buffer, &why)) {
+        tombac_status status = fail(launch, a, error, "has a buffer of another type: %s", tb_text_string(&why));
+        tb_text_free(&why);
+        return status;
+    }
     if (slot->bytes && a->writable)
         return fail(launch, a, error, "is written by the kernel, so it needs a buffer, not bytes");
     return TOMBAC_OK;
@@ -81,19 +92,20 @@ static tombac_status check_threadgroup(const tombac_launch *launch, const rt_arg
     return TOMBAC_OK;
 }
 
-static tombac_status check_bindings(tombac_launch *launch, tombac_error **error)
+static tombac_status check_bindings(
+    const tombac_launch *launch, rt_binding *bindings, rt_run *run, tombac_error **error)
 {
     const rt_manifest *manifest = &launch->kernel->manifest;
     size_t total = manifest->static_threadgroup_memory;
     for (size_t i = 0; i < manifest->argument_count; i++) {
         const rt_argument *a = &manifest->arguments[i];
         const rt_slot *slot = &launch->slots[i];
-        launch->bindings[i] = (rt_binding){0};
+        bindings[i] = (rt_binding){0};
         if (!a->active) continue;
         if (!slot->set) return fail(launch, a, error, "is missing");
         tombac_status status = a->kind == TOMBAC_ARGUMENT_THREADGROUP
-                                   ? check_threadgroup(launch, a, slot, &launch->bindings[i], &total, error)
-                                   : check_memory(launch, a, slot, &launch->bindings[i], error);
+                                   ? check_threadgroup(launch, a, slot, &bindings[i], &total, error)
+                                   : check_memory(launch, a, slot, &bindings[i], error);
         if (status != TOMBAC_OK) return status;
     }
     if (total > TB_MAX_THREADGROUP_MEMORY)
@@ -101,7 +113,7 @@ static tombac_status check_bindings(tombac_launch *launch, tombac_error **error)
             "kernel '%s': needs %zu bytes of threadgroup memory (%zu of them its own); at most %d are "
             "available",
             manifest->kernel, total, manifest->static_threadgroup_memory, TB_MAX_THREADGROUP_MEMORY);
-    launch->run.threadgroup_memory = total;
+    run->threadgroup_memory = total;
     return TOMBAC_OK;
 }
 
@@ -131,7 +143,8 @@ static tombac_status check_threadgroup_size(const tombac_launch *launch, tombac_
     return TOMBAC_OK;
 }
 
-static tombac_status fill_dispatch(tombac_launch *launch, bool *empty, tombac_error **error)
+static tombac_status fill_dispatch(
+    const tombac_launch *launch, tb_dispatch *out, bool *empty, tombac_error **error)
 {
     const uint32_t grid[3] = {launch->grid_size.x, launch->grid_size.y, launch->grid_size.z};
     const uint32_t group[3] = {launch->threadgroup.x, launch->threadgroup.y, launch->threadgroup.z};
@@ -150,18 +163,27 @@ static tombac_status fill_dispatch(tombac_launch *launch, bool *empty, tombac_er
     }
     dispatch.dispatch_simdgroups_per_threadgroup =
         (group[0] * group[1] * group[2] + TB_SIMD_WIDTH - 1) / TB_SIMD_WIDTH;
-    launch->run.dispatch = dispatch;
+    *out = dispatch;
     return TOMBAC_OK;
 }
 
-tombac_status rt_launch_check(tombac_launch *launch, bool *empty, tombac_error **error)
+/* A copy of the caller's bytes, so that the value is known now. */
+static bool is_bytes(const void *context, size_t argument)
+{
+    return ((const tombac_launch *)context)->slots[argument].bytes != NULL;
+}
+
+tombac_status rt_launch_check(
+    const tombac_launch *launch, rt_binding *bindings, rt_run *run, bool *empty, tombac_error **error)
 {
     const char *kernel = launch->kernel->manifest.kernel;
-    tombac_status status = check_bindings(launch, error);
+    tombac_status status = check_bindings(launch, bindings, run, error);
     if (status == TOMBAC_OK && launch->grid == RT_GRID_NONE)
         status = tb_fail(error, TOMBAC_ERROR_GEOMETRY, "kernel '%s': the launch has no grid", kernel);
     if (status == TOMBAC_OK) status = check_threadgroup_size(launch, error);
-    if (status == TOMBAC_OK) status = fill_dispatch(launch, empty, error);
+    if (status == TOMBAC_OK) status = fill_dispatch(launch, &run->dispatch, empty, error);
+    run->bindings = bindings;
+    if (status == TOMBAC_OK) status = rt_contract_verify(&launch->kernel->manifest, run, is_bytes, launch, error);
     if (status != TOMBAC_OK) tb_error_set_kernel(error, kernel);
     return status;
 }

@@ -1,7 +1,10 @@
 /* Libraries: a source and the list of its kernels, from the cache or from `tombac-cc list`. */
+#include "base/file.h"
+#include "runtime/bundle.h"
 #include "runtime/object.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Parses a listing and splits its dependencies. */
 static tombac_status accept(tombac_library *library, const rt_response *response, rt_listing *listing,
@@ -97,6 +100,55 @@ tombac_status tombac_library_create_from_source(tombac_device *device, const cha
         device, name && *name ? name : "source", source ? source : "", size, options, library, error);
 }
 
+/* ---- From artifacts ---- */
+
+static tombac_status open_bundle(
+    tombac_device *device, const char *name, tb_text *bytes, tombac_library **library, tombac_error **error)
+{
+    tombac_library *made = calloc(1, sizeof *made);
+    if (!made) {
+        tb_text_free(bytes);
+        return tb_fail_memory(error);
+    }
+    atomic_init(&made->references, 1);
+    made->device = tombac_device_retain(device);
+    made->source.name = strdup(name);
+    tombac_status status = made->source.name ? TOMBAC_OK : tb_fail_memory(error);
+    if (status == TOMBAC_OK) status = rt_bundle_open(name, bytes, &made->bundle, &made->listing, error);
+    tb_text_free(bytes);
+    if (status == TOMBAC_OK)
+        *library = made;
+    else
+        tombac_library_release(made);
+    return status;
+}
+
+tombac_status tombac_library_open_artifact(
+    tombac_device *device, const char *path, tombac_library **library, tombac_error **error)
+{
+    if (!device) return rt_missing(__func__, "device", error);
+    if (!path) return rt_missing(__func__, "path", error);
+    if (!library) return rt_missing(__func__, "library", error);
+    tb_text bytes = {0};
+    tombac_status status = tb_file_read(path, 0, &bytes, error);
+    if (status == TOMBAC_OK) return open_bundle(device, path, &bytes, library, error);
+    tb_text_free(&bytes);
+    return status;
+}
+
+tombac_status tombac_library_open_artifact_memory(tombac_device *device, const char *name, const void *bytes,
+    size_t size, tombac_library **library, tombac_error **error)
+{
+    if (!device) return rt_missing(__func__, "device", error);
+    if (!bytes) return rt_missing(__func__, "bytes", error);
+    if (!library) return rt_missing(__func__, "library", error);
+    tb_text copy = {0};
+    tb_text_append(&copy, bytes, size);
+    if (!copy.bad) return open_bundle(device, name ? name : "artifact", &copy, library, error);
+    tb_text_free(&copy);
+    return tb_fail_memory(error);
+}
+
 tombac_library *tombac_library_retain(tombac_library *library)
 {
     if (library) rt_retain(&library->references);
@@ -106,6 +158,7 @@ tombac_library *tombac_library_retain(tombac_library *library)
 void tombac_library_release(tombac_library *library)
 {
     if (!library || !rt_release(&library->references)) return;
+    rt_bundle_close(library->bundle);
     rt_listing_free(&library->listing);
     rt_source_close(&library->source);
     tombac_device_release(library->device);

@@ -171,6 +171,30 @@ static void read_required_threads(rt_json *json, const json_t *kernel, rt_manife
         rt_json_fail(json, key, "is no threadgroup size");
 }
 
+/* Artifacts of versions that had no contracts lack the list. */
+static void read_requirements(rt_json *json, const json_t *kernel, rt_manifest *manifest)
+{
+    static const char key[] = "requires";
+    const json_t *array = rt_json_array(json, kernel, key);
+    size_t count = json_array_size(array);
+    if (!count || json->status != TOMBAC_OK) return;
+    manifest->requirements = calloc(count, sizeof *manifest->requirements);
+    if (!manifest->requirements) {
+        json->status = tb_fail_memory(json->error);
+        return;
+    }
+    manifest->requirement_count = count;
+    for (size_t i = 0; i < count; i++) {
+        const char *text = json_string_value(json_array_get(array, i));
+        if (!text) {
+            rt_json_fail(json, key, "is not a list of strings");
+            return;
+        }
+        manifest->requirements[i] = strdup(text);
+        if (!manifest->requirements[i] && json->status == TOMBAC_OK) json->status = tb_fail_memory(json->error);
+    }
+}
+
 static void read_kernel(rt_json *json, const json_t *root, rt_manifest *manifest)
 {
     const json_t *kernel = json_object_get(root, "kernel");
@@ -191,6 +215,7 @@ static void read_kernel(rt_json *json, const json_t *root, rt_manifest *manifest
     manifest->threadgroup_barriers = rt_json_bool(json, kernel, "threadgroup_barriers");
     manifest->simdgroup_operations = rt_json_bool(json, kernel, "simdgroup_operations");
     manifest->context_size = rt_json_unsigned_or_0(json, kernel, "context_size", MAX_CONTEXT_SIZE);
+    read_requirements(json, kernel, manifest);
     read_arguments(json, kernel, manifest);
 }
 
@@ -242,6 +267,8 @@ void rt_manifest_free(rt_manifest *manifest)
         free_members(manifest->arguments[i].members, manifest->arguments[i].member_count);
     }
     free(manifest->arguments);
+    for (size_t i = 0; i < manifest->requirement_count; i++) free(manifest->requirements[i]);
+    free(manifest->requirements);
     free_constants(manifest->constants, manifest->constant_count);
     free_dependencies(manifest->dependencies, manifest->dependency_count);
     *manifest = (rt_manifest){0};

@@ -51,6 +51,8 @@ typedef struct rt_manifest {
     unsigned line;
     uint32_t max_threads;         /* per threadgroup, 1 to TB_MAX_THREADS_PER_THREADGROUP */
     uint32_t required_threads[3]; /* 0, 0, 0: none required */
+    char **requirements; /* of [[tombac::requires("...")]], see contract.h */
+    size_t requirement_count;
     size_t static_threadgroup_memory;
     bool threadgroup_barriers, simdgroup_operations;
     size_t context_size; /* bytes per SIMD-group (cpu) */

@@ -1,5 +1,6 @@
 /* The runtime's objects, as its own files see them. References point one way, so they form no cycles:
- * launch -> kernel -> library -> device, buffer -> device, launch -> buffer. */
+ * launch -> kernel -> library -> device, buffer -> storage -> device, launch -> buffer; an operation refers to what it needs
+ * until it has ended, and storages refer to failed operations. */
 #ifndef RT_OBJECT_H
 #define RT_OBJECT_H
 
@@ -11,6 +12,10 @@
 #include <stdatomic.h>
 
 typedef atomic_size_t rt_references;
+typedef struct rt_storage rt_storage; /* hazard.h */
+typedef struct rt_access rt_access;
+typedef struct rt_trace rt_trace; /* trace.h */
+typedef struct rt_bundle rt_bundle; /* bundle.h */
 
 static inline void rt_retain(rt_references *references)
 {
@@ -23,6 +28,17 @@ static inline bool rt_release(rt_references *references)
     return atomic_fetch_sub_explicit(references, 1, memory_order_acq_rel) == 1;
 }
 
+/* What a typed buffer consists of; owns its names. */
+typedef struct rt_element {
+    tombac_type type;
+    uint32_t vector_length;
+    bool packed;
+    size_t size, alignment;
+    char *name;
+    tombac_member *members; /* in declaration order, with names of their own */
+    size_t member_count;
+} rt_element;
+
 struct tombac_device {
     rt_references references;
     const rt_driver *driver;
@@ -31,6 +47,8 @@ struct tombac_device {
     rt_queue *queue;
     size_t max_buffer_size;
     double time_limit; /* of a launch, seconds; 0: none */
+    pthread_mutex_t hazards; /* see hazard.h */
+    rt_trace *trace;         /* or NULL */
 };
 
 struct tombac_library {
@@ -38,6 +56,7 @@ struct tombac_library {
     tombac_device *device;
     rt_source source;
     rt_listing listing;
+    rt_bundle *bundle; /* compiled already; NULL: from source */
 };
 
 struct tombac_kernel {
@@ -46,18 +65,22 @@ struct tombac_kernel {
     rt_manifest manifest;
     char *reflection; /* the manifest's text */
     rt_code *code;
+    double compile_seconds; /* that making it took, the cache and the compiler together */
 };
 
 struct tombac_buffer {
     rt_references references;
-    tombac_device *device;
-    void *contents;
-    size_t size;
-    size_t mapped; /* bytes of the mapping; 0: contents are from aligned_alloc */
+    rt_storage *storage;
+    size_t offset, size; /* of a view; else 0 and the storage's */
+    rt_element element;
+    bool typed;
+    size_t count; /* of elements; bytes if not typed */
 };
 
 /* The cache that a library's compilations use; one without a folder if they must not use any. */
 const rt_cache *rt_library_cache(const tombac_library *library, const rt_compiler *compiler);
+
+void rt_storage_release(rt_storage *storage);
 
 /* `error` for a NULL argument of a public call. */
 tombac_status rt_missing(const char *call, const char *what, tombac_error **error);

@@ -1,19 +1,34 @@
-/* The device's queue; see queue.h. The last reference to a device may go on the worker itself, when a launch
- * that the user no longer holds ends: a thread cannot join itself, so it is detached then and frees the queue
- * at its end. */
+/* The device's queue; see queue.h. The last reference to a device may go on a worker itself, when an
+ * operation that the user no longer holds ends: a thread cannot join itself, so it is detached then and frees
+ * the queue at its end. */
 #include "runtime/queue.h"
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <unistd.h>
+
+enum { MIN_WORKERS = 4, MAX_WORKERS = 32, SPINS = 1500 };
+
+typedef struct worker {
+    rt_queue *queue;
+    rt_queue_item *successor; /* only this thread's */
+    pthread_t thread;
+} worker;
 
 struct rt_queue {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     rt_queue_item *first, *last;
-    bool started, stopped, orphaned;
-    pthread_t worker;
+    atomic_size_t length; /* of the list; written under the mutex */
+    size_t limit, started, sleeping;
+    size_t woken; /* signals that no sleeper has answered yet */
+    bool spinning, stopped;
+    worker workers[MAX_WORKERS];
 };
+
+static _Thread_local worker *self; /* what this thread is, if it is a worker */
 
 static void queue_free(rt_queue *queue)
 {
@@ -22,37 +37,74 @@ static void queue_free(rt_queue *queue)
     free(queue);
 }
 
+static inline void pause_briefly(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
+/* One worker at a time; called and left with the mutex held. */
+static void spin(rt_queue *queue)
+{
+    queue->spinning = true;
+    pthread_mutex_unlock(&queue->mutex);
+    for (int i = 0; i < SPINS && !atomic_load_explicit(&queue->length, memory_order_relaxed); i++)
+        pause_briefly();
+    pthread_mutex_lock(&queue->mutex);
+    queue->spinning = false;
+}
+
+/* The next item, or NULL at the end. */
+static rt_queue_item *take(rt_queue *queue)
+{
+    pthread_mutex_lock(&queue->mutex);
+    if (!queue->first && !queue->stopped && !queue->spinning) spin(queue);
+    while (!queue->first && !queue->stopped) {
+        queue->sleeping++;
+        pthread_cond_wait(&queue->changed, &queue->mutex);
+        queue->sleeping--;
+        if (queue->woken) queue->woken--;
+    }
+    rt_queue_item *item = queue->first;
+    if (item) {
+        queue->first = item->next;
+        atomic_fetch_sub_explicit(&queue->length, 1, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&queue->mutex);
+    return item;
+}
+
 static void *work(void *argument)
 {
-    rt_queue *queue = argument;
-    pthread_mutex_lock(&queue->mutex);
+    self = argument;
+    rt_queue *queue = self->queue;
     for (;;) {
-        while (!queue->first && !queue->stopped) pthread_cond_wait(&queue->changed, &queue->mutex);
-        if (!queue->first) break;
-        rt_queue_item *item = queue->first;
-        queue->first = item->next;
-        pthread_mutex_unlock(&queue->mutex);
+        rt_queue_item *item = self->successor;
+        self->successor = NULL;
+        if (!item) item = take(queue);
+        if (!item) break;
         item->run(item);
-        pthread_mutex_lock(&queue->mutex);
     }
-    bool orphaned = queue->orphaned;
-    pthread_mutex_unlock(&queue->mutex);
-    if (orphaned) queue_free(queue);
+    if (!self->queue) queue_free(queue); /* it was destroyed on this worker; the others have been joined */
     return NULL;
 }
 
-tombac_status rt_queue_create(rt_queue **queue, tombac_error **error)
+tombac_status rt_queue_create(size_t workers, rt_queue **queue, tombac_error **error)
 {
     rt_queue *made = calloc(1, sizeof *made);
     if (!made) return tb_fail_memory(error);
     pthread_mutex_init(&made->mutex, NULL);
     pthread_cond_init(&made->changed, NULL);
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    if (!workers && processors > 0) workers = (size_t)processors;
+    made->limit = workers < MIN_WORKERS ? MIN_WORKERS : workers > MAX_WORKERS ? MAX_WORKERS : workers;
     *queue = made;
     return TOMBAC_OK;
 }
 
-/* Signals that the program handles are for its own threads. */
-static int start(rt_queue *queue)
+/* Signals that the program handles are for its own threads. With the mutex held. */
+static bool start_worker(rt_queue *queue)
 {
     sigset_t all, before;
     sigfillset(&all);
@@ -61,44 +113,66 @@ static int start(rt_queue *queue)
     sigdelset(&all, SIGFPE);
     sigdelset(&all, SIGILL);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&queue->worker, NULL, work, queue);
+    worker *made = &queue->workers[queue->started];
+    made->queue = queue;
+    bool good = pthread_create(&made->thread, NULL, work, made) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    queue->started = failed == 0;
-    return failed;
+    queue->started += good;
+    return good;
 }
 
-tombac_status rt_queue_push(rt_queue *queue, rt_queue_item *item, tombac_error **error)
+tombac_status rt_queue_start(rt_queue *queue, tombac_error **error)
 {
+    pthread_mutex_lock(&queue->mutex);
+    bool good = queue->started > 0 || start_worker(queue);
+    pthread_mutex_unlock(&queue->mutex);
+    return good ? TOMBAC_OK : tb_fail(error, TOMBAC_ERROR_MEMORY, "cannot start the device's thread");
+}
+
+void rt_queue_push(rt_queue *queue, rt_queue_item *item, bool here)
+{
+    if (here && self && self->queue == queue && !self->successor) {
+        self->successor = item;
+        return;
+    }
     item->next = NULL;
     pthread_mutex_lock(&queue->mutex);
-    int failed = queue->started ? 0 : start(queue);
-    if (!failed) {
-        if (queue->first)
-            queue->last->next = item;
-        else
-            queue->first = item;
-        queue->last = item;
-        pthread_cond_signal(&queue->changed);
+    if (queue->first)
+        queue->last->next = item;
+    else
+        queue->first = item;
+    queue->last = item;
+    size_t length = atomic_fetch_add_explicit(&queue->length, 1, memory_order_relaxed) + 1;
+    /* Those that are about to look at the list take one item each. */
+    size_t expected = (queue->spinning ? 1 : 0) + queue->woken;
+    if (length > expected) {
+        if (queue->sleeping > queue->woken) {
+            queue->woken++;
+            pthread_cond_signal(&queue->changed);
+        } else if (queue->started < queue->limit) {
+            start_worker(queue); /* if not, those that there are will come to it */
+        }
     }
     pthread_mutex_unlock(&queue->mutex);
-    if (failed) return tb_fail(error, TOMBAC_ERROR_MEMORY, "cannot start the device's thread");
-    return TOMBAC_OK;
 }
 
 void rt_queue_destroy(rt_queue *queue)
 {
     if (!queue) return;
+    bool on_worker = self && self->queue == queue;
     pthread_mutex_lock(&queue->mutex);
-    bool started = queue->started;
-    bool on_worker = started && pthread_equal(pthread_self(), queue->worker);
     queue->stopped = true;
-    queue->orphaned = on_worker;
-    pthread_cond_signal(&queue->changed);
+    pthread_cond_broadcast(&queue->changed);
+    size_t started = queue->started;
     pthread_mutex_unlock(&queue->mutex);
-    if (on_worker) {
-        pthread_detach(queue->worker);
-        return;
+    for (size_t i = 0; i < started; i++) {
+        if (on_worker && &queue->workers[i] == self)
+            pthread_detach(self->thread);
+        else
+            pthread_join(queue->workers[i].thread, NULL);
     }
-    if (started) pthread_join(queue->worker, NULL);
-    queue_free(queue);
+    if (on_worker)
+        self->queue = NULL; /* marks the one that frees it */
+    else
+        queue_free(queue);
 }

@@ -1,5 +1,9 @@
-/* A device's queue: one worker thread, started with the first item, that runs items in the order in which
- * they came. */
+/* A device's queue: items that are ready to run, and the threads that run them. Items start in the order in
+ * which they came; as many run at the same time as there are workers. Workers start when they are needed and
+ * stay.
+ *
+ * A worker that finds nothing to do looks again for some microseconds before it sleeps, and who brings an
+ * item meanwhile need not wake it: the cost of short launches is mostly that of waking threads. */
 #ifndef RT_QUEUE_H
 #define RT_QUEUE_H
 
@@ -7,15 +11,20 @@
 
 typedef struct rt_queue rt_queue;
 
-/* Embedded in what is queued. `run` is called once, on the worker, without locks; it may free the item. */
+/* Embedded in what is queued. `run` is called on a worker, without locks; it may free the item. */
 typedef struct rt_queue_item {
     struct rt_queue_item *next;
     void (*run)(struct rt_queue_item *item);
 } rt_queue_item;
 
-tombac_status rt_queue_create(rt_queue **queue, tombac_error **error);
-/* Fails only if no thread can be started. */
-tombac_status rt_queue_push(rt_queue *queue, rt_queue_item *item, tombac_error **error);
+/* At most `workers` threads, 0: as the processor suggests. */
+tombac_status rt_queue_create(size_t workers, rt_queue **queue, tombac_error **error);
+/* Makes sure that there is a worker at all; the only step of a submission that can fail for lack of threads.
+ */
+tombac_status rt_queue_start(rt_queue *queue, tombac_error **error);
+/* After rt_queue_start. With `here`, a worker of the queue that calls this runs the item next, itself: for
+ * the successor of what it just ran. */
+void rt_queue_push(rt_queue *queue, rt_queue_item *item, bool here);
 /* No items may be left but the one that calls this, if it is called from within an item. */
 void rt_queue_destroy(rt_queue *queue);
 

@@ -12,6 +12,8 @@ static const struct {
     {"run", "run a kernel on data from the command line or from .npy files", tool_run},
     {"check", "compile only; list kernels, print reflection", tool_check},
     {"inspect", "show a kernel's rewritten source, IR or reflection", tool_inspect},
+    {"build", "make an artifact and a C header of a source", tool_build},
+    {"doctor", "try everything, and say what installs what is missing", tool_doctor},
     {"info", "show version, devices, limits and the compile cache", tool_info},
 };
 enum { VERB_COUNT = sizeof verbs / sizeof *verbs };
@@ -51,6 +53,6 @@ int main(int count, char **arguments)
     if (suggestion.best)
         tool_complain("unknown %s '%s'; did you mean '%s'?", kind, verb, suggestion.best);
     else
-        tool_complain("unknown %s '%s'; the verbs are run, check, inspect and info", kind, verb);
+        tool_complain("unknown %s '%s'; the verbs are run, check, inspect, build and info", kind, verb);
     return TOOL_USAGE;
 }

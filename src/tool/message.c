@@ -98,6 +98,13 @@ static void print_place(const tombac_error *error)
     tb_text_free(&named);
 }
 
+/* FILE:LINE:COLUMN: error: ..., with the source line below. */
+static bool is_diagnostic(tombac_status kind, const char *message)
+{
+    const char *newline = strchr(message, '\n'), *word = strstr(message, ": error: ");
+    return newline && (kind == TOMBAC_ERROR_SOURCE || (kind == TOMBAC_ERROR_UNSUPPORTED && word && word < newline));
+}
+
 int tool_report_error(tombac_error *error, bool json, const char *log)
 {
     const char *message = tombac_error_message(error);
@@ -107,7 +114,7 @@ int tool_report_error(tombac_error *error, bool json, const char *log)
     fflush(stdout);
     if (json) {
         print_json(error, log);
-    } else if (kind == TOMBAC_ERROR_SOURCE && strchr(message, '\n')) {
+    } else if (is_diagnostic(kind, message)) {
         fputs(message, stderr); /* the compiler's own diagnostics */
         if (message[strlen(message) - 1] != '\n') fputc('\n', stderr);
     } else {

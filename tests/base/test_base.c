@@ -4,6 +4,7 @@
 #include "base/process.h"
 #include "base/text.h"
 
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -119,6 +121,32 @@ static int run(tb_process *process, const char *const *arguments, tombac_error *
     return (int)tb_process_run(process, error);
 }
 
+/* The end of this pipe closes when every process that holds it is gone. */
+static void children_end_with_their_parent(void **state)
+{
+    int alive[2];
+    char byte;
+    assert_int_equal(pipe(alive), 0);
+    pid_t parent = fork();
+    if (parent == 0) {
+        close(alive[0]);
+        tb_process process = {.arguments = NULL};
+        char command[64];
+        snprintf(command, sizeof command, "echo >&%d; exec sleep 100", alive[1]);
+        _exit(run(&process, (const char *[]){"sh", "-c", command, NULL}, NULL));
+    }
+    assert_true(parent > 0);
+    close(alive[1]);
+    assert_int_equal(read(alive[0], &byte, 1), 1); /* the child runs */
+    kill(parent, SIGKILL);
+    assert_int_equal(waitpid(parent, NULL, 0), parent);
+    struct pollfd polled = {alive[0], POLLIN, 0};
+    bool closed = false;
+    while (!closed && poll(&polled, 1, 20000) == 1) closed = read(alive[0], &byte, 1) == 0;
+    assert_true(closed);
+    close(alive[0]);
+}
+
 static void children_are_fed_and_drained(void **state)
 {
     size_t size = 3 << 20; /* more than any pipe holds: feeding and draining must interleave */
@@ -164,6 +192,29 @@ static void children_fail_by_name(void **state)
     assert_int_equal(process.exit_status, 128 + SIGSEGV);
 }
 
+/* The child of a killed caller dies with it, although it is in a process group of its own. */
+static void children_do_not_outlive_their_caller(void **state)
+{
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    pid_t caller = fork();
+    if (caller == 0) {
+        close(ends[0]);
+        char script[64];
+        snprintf(script, sizeof script, "echo started >&%d; sleep 30", ends[1]);
+        tb_process process = {0};
+        run(&process, (const char *[]){"sh", "-c", script, NULL}, NULL);
+        _exit(0);
+    }
+    close(ends[1]);
+    char line[16];
+    assert_int_equal(read(ends[0], line, sizeof line), 8); /* the child runs and holds the pipe's other end */
+    kill(caller, SIGKILL);
+    assert_int_equal(read(ends[0], line, sizeof line), 0); /* end of file: nobody holds it any more */
+    close(ends[0]);
+    waitpid(caller, NULL, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -174,9 +225,11 @@ int main(void)
         cmocka_unit_test(errors_may_be_unwanted_or_static),
         cmocka_unit_test(every_status_has_its_own_name),
         cmocka_unit_test(files_round_trip_and_are_replaced_whole),
+        cmocka_unit_test(children_end_with_their_parent),
         cmocka_unit_test(children_are_fed_and_drained),
         cmocka_unit_test(a_child_that_does_not_read_is_no_broken_pipe),
         cmocka_unit_test(children_fail_by_name),
+        cmocka_unit_test(children_do_not_outlive_their_caller),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,6 +89,17 @@ static void run_defaults(cf_test *t, const int *p)
     if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_I32, expected, got, 9, "out");
 }
 
+/* p: value or 0 for undefined */
+static void run_derived_classes(cf_test *t, const int *p)
+{
+    int32_t value = p[0] ? p[0] : 7;
+    float v = (float)value, got[6] = {0};
+    const float expected[6] = {v + 100 + 2000 * v, 2 * v + v / 2, v - 1 + 100 * (2 * v - 1), 2 * v + 500, v + 300, 202 * v};
+    cf_call call = call_of("derived_classes", 1, got, sizeof got);
+    if (p[0]) cf_constant(&call, "OPTIONAL", &value, 4);
+    if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_F32, expected, got, 6, "out");
+}
+
 /* p: bias, mode. Arguments that are absent are not bound. */
 static void run_optional(cf_test *t, const int *p)
 {
@@ -149,6 +160,8 @@ void cf_family_constants(cf_suite *suite)
     cf_add(suite, run_defaults, CF_P(11, -1), "constants.defaults.value-set");
     cf_add(suite, run_defaults, CF_P(11, 0), "constants.defaults.both-set");
     cf_add(suite, run_defaults, CF_P(5, 1), "constants.defaults.small");
+    cf_add(suite, run_derived_classes, CF_P(0), "constants.derived-classes.none-set");
+    cf_add(suite, run_derived_classes, CF_P(12), "constants.derived-classes.value-set");
     for (int bias = 0; bias < 2; bias++)
         for (int mode = 1; mode < 3; mode++)
             cf_add(suite, run_optional, CF_P(bias, mode), "constants.optional-arguments.%s.%s",

@@ -115,3 +115,26 @@ kernel void choose(device uint *out [[buffer(0)]], uint i [[thread_position_in_g
     else
         fill<float>(out, i);
 }
+
+// Derived constants of class types: their constructors run before the kernel is made, as for a workgroup size.
+struct tile {
+    ushort2 size;
+    int rows[2];
+};
+constant uint3 group_size = uint3(uint(optional_value), 1u, uint(twice));
+constant float4 weights = float4(1, float(optional_value), ratio, 3) * 2.0f;
+constant uint2 last = group_size.xz - 1u;
+constant float2x2 turn = float2x2(0, float(twice), 1, 5);
+constant tile the_tile = { ushort2(ushort(optional_value), 3), { twice, int(group_size.z) } };
+
+kernel void derived_classes(device float *out [[buffer(0)]])
+{
+    threadgroup float room[4];
+    room[0] = weights.y;
+    out[0] = group_size.x + 100 * group_size.y + 1000 * group_size.z;
+    out[1] = room[0] + weights.z;
+    out[2] = last.x + 100 * last.y;
+    out[3] = turn[0][1] + 100 * turn[1].y;
+    out[4] = the_tile.size.x + 100 * the_tile.size.y;
+    out[5] = the_tile.rows[0] + 100 * the_tile.rows[1];
+}

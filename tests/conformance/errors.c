@@ -152,6 +152,12 @@ static const struct {
         "[[texture(0)]], device float *out [[buffer(0)]])\n{\n"
         "    out[0] = image.read(uint2(0, 0)).x;\n}\n",
         TOMBAC_ERROR_UNSUPPORTED, "texture"},
+    {"static-variable", "kernel void k(device int *out)\n{\n    static int count = 0;\n    out[0] = count++;\n}\n", TOMBAC_ERROR_UNSUPPORTED,
+        "static"},
+    {"variable-of-program", "struct counter { int n; } count;\nkernel void k(device int *out) { out[0] = count.n++; }\n",
+        TOMBAC_ERROR_UNSUPPORTED, "program-scope variable"},
+    {"recursion", "namespace s { int tree(int n) { return n < 2 ? n : tree(n - 1) + tree(n - 2); } }\n"
+                  "kernel void k(device int *out) { out[0] = s::tree(out[0]); }\n", TOMBAC_ERROR_UNSUPPORTED, "'s::tree'"},
 };
 enum { SOURCES = sizeof sources / sizeof *sources };
 

@@ -1,5 +1,6 @@
-/* The cuda driver around a launch, on a stand-in for libcuda (fake_cuda.c; $FAKE_CUDA says how it behaves): what it offers,
- * compiles for, copies and reports. LD_LIBRARY_PATH must name the stand-in's folder, or NO_DRIVER=1 be set. */
+/* The cuda driver around a launch, on a stand-in for libcuda (fake_cuda.c; $FAKE_CUDA says how it behaves):
+ * what it offers, compiles for, copies and reports. LD_LIBRARY_PATH must name the stand-in's folder, or
+ * NO_DRIVER=1 be set. */
 #include "tombac/tombac.h"
 
 #include <setjmp.h>
@@ -27,8 +28,10 @@ typedef struct fixture {
 
 static void mode(const char *name)
 {
-    if (name) setenv("FAKE_CUDA", name, 1);
-    else unsetenv("FAKE_CUDA");
+    if (name)
+        setenv("FAKE_CUDA", name, 1);
+    else
+        unsetenv("FAKE_CUDA");
 }
 
 static void require(tombac_status status, tombac_error *error)
@@ -43,7 +46,8 @@ static void build(fixture *f)
     float factor = 2;
     *f = (fixture){0};
     require(tombac_device_open("cuda", &f->device, &error), error);
-    require(tombac_library_create_from_source(f->device, "scale.metal", source, sizeof source - 1, NULL, &f->library, &error),
+    require(tombac_library_create_from_source(
+                f->device, "scale.metal", source, sizeof source - 1, NULL, &f->library, &error),
         error);
     require(tombac_kernel_create(f->library, "scale", NULL, 0, &f->kernel, &error), error);
     require(tombac_buffer_create(f->device, 64, NULL, &f->out, &error), error);
@@ -53,7 +57,8 @@ static void build(fixture *f)
     require(tombac_launch_set_buffer(f->launch, 1, f->in, 0, &error), error);
     require(tombac_launch_set_bytes(f->launch, 2, &factor, sizeof factor, &error), error);
     require(tombac_launch_set_threadgroup_memory(f->launch, 0, 16, &error), error);
-    require(tombac_launch_set_threads(f->launch, (tombac_size3){16, 1, 1}, (tombac_size3){16, 1, 1}, &error), error);
+    require(tombac_launch_set_threads(f->launch, (tombac_size3){16, 1, 1}, (tombac_size3){16, 1, 1}, &error),
+        error);
 }
 
 static void release(fixture *f)
@@ -101,7 +106,10 @@ static void refused(const char *text)
     assert_false(offered());
 }
 
-static void test_no_driver(void **state) { refused("no cuda device: libcuda.so.1 is not installed"); }
+static void test_no_driver(void **state)
+{
+    refused("no cuda device: libcuda.so.1 is not installed");
+}
 
 static void test_no_gpu(void **state)
 {
@@ -124,7 +132,8 @@ static void test_target(void **state)
         char text[64] = "\"target\": \"";
         mode(i ? NULL : targets[i]);
         build(&f);
-        assert_non_null(strstr(tombac_kernel_reflection_json(f.kernel), strcat(strcat(text, targets[i]), "\"")));
+        assert_non_null(
+            strstr(tombac_kernel_reflection_json(f.kernel), strcat(strcat(text, targets[i]), "\"")));
         release(&f);
     }
     mode(NULL);
@@ -149,8 +158,14 @@ static void test_copies(void **state)
     mode(NULL);
 }
 
-static void test_fault(void **state) { expect("fault", TOMBAC_ERROR_KERNEL, "an illegal memory access was encountered"); }
-static void test_memory(void **state) { expect("memory", TOMBAC_ERROR_MEMORY, "out of memory"); }
+static void test_fault(void **state)
+{
+    expect("fault", TOMBAC_ERROR_KERNEL, "an illegal memory access was encountered");
+}
+static void test_memory(void **state)
+{
+    expect("memory", TOMBAC_ERROR_MEMORY, "out of memory");
+}
 
 static void test_hang(void **state)
 {
@@ -167,7 +182,9 @@ static void test_jit(void **state)
     tombac_error *error = NULL;
     mode("jit");
     require(tombac_device_open("cuda", &device, &error), error);
-    require(tombac_library_create_from_source(device, "scale.metal", source, sizeof source - 1, NULL, &library, &error), error);
+    require(tombac_library_create_from_source(
+                device, "scale.metal", source, sizeof source - 1, NULL, &library, &error),
+        error);
     assert_int_equal(tombac_kernel_create(library, "scale", NULL, 0, &kernel, &error), TOMBAC_ERROR_ARTIFACT);
     assert_non_null(strstr(tombac_error_message(error), "a made-up complaint"));
     tombac_error_release(error);
@@ -182,5 +199,6 @@ int main(void)
     static const struct CMUnitTest with[] = {cmocka_unit_test(test_no_gpu), cmocka_unit_test(test_offered),
         cmocka_unit_test(test_target), cmocka_unit_test(test_copies), cmocka_unit_test(test_fault),
         cmocka_unit_test(test_memory), cmocka_unit_test(test_hang), cmocka_unit_test(test_jit)};
-    return getenv("NO_DRIVER") ? cmocka_run_group_tests(without, NULL, NULL) : cmocka_run_group_tests(with, NULL, NULL);
+    return getenv("NO_DRIVER") ? cmocka_run_group_tests(without, NULL, NULL)
+                               : cmocka_run_group_tests(with, NULL, NULL);
 }

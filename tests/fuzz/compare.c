@@ -2,7 +2,8 @@
  *
  *     compare REFERENCE.so VECTOR.so COUNT
  *
- * Kernels are k0 ... k(COUNT - 1) of generate.py: k0 in the reference, k0_threadgroup and k0_context in the vector library. */
+ * Kernels are k0 ... k(COUNT - 1) of generate.py: k0 in the reference, k0_threadgroup and k0_context in the
+ * vector library. */
 #include "artifact/abi.h"
 
 #include <dlfcn.h>
@@ -18,8 +19,8 @@ static uint8_t bytes[WORDS];
 static words expected[2], actual[2];
 static _Alignas(64) char context[32 * 65536], memory[TB_MAX_THREADGROUP_MEMORY + 128];
 
-static const uint32_t shapes[][3] = {
-    {128, 1, 1}, {100, 1, 1}, {32, 4, 1}, {16, 8, 1}, {8, 8, 2}, {48, 2, 1}, {5, 5, 3}, {64, 3, 1}, {31, 1, 1}, {4, 9, 1}};
+static const uint32_t shapes[][3] = {{128, 1, 1}, {100, 1, 1}, {32, 4, 1}, {16, 8, 1}, {8, 8, 2}, {48, 2, 1},
+    {5, 5, 3}, {64, 3, 1}, {31, 1, 1}, {4, 9, 1}};
 
 typedef struct libraries {
     void *reference, *vector;
@@ -63,7 +64,8 @@ static int run_shape(const libraries *l, int k, const uint32_t *size, uint32_t n
     memset(actual, 0, sizeof actual);
     for (uint32_t group = 0; group < 2; group++) {
         tb_dispatch d = {.threadgroup_position_in_grid = {group, group, 0}};
-        for (int a = 0; a < 3; a++) d.threads_per_threadgroup[a] = d.dispatch_threads_per_threadgroup[a] = size[a];
+        for (int a = 0; a < 3; a++)
+            d.threads_per_threadgroup[a] = d.dispatch_threads_per_threadgroup[a] = size[a];
         d.thread_count = size[0] * size[1] * size[2];
         d.simdgroups_per_threadgroup = d.dispatch_simdgroups_per_threadgroup = (d.thread_count + 31) / 32;
         run_scalar(l, scalar, &d, n);
@@ -75,8 +77,8 @@ static int run_shape(const libraries *l, int k, const uint32_t *size, uint32_t n
     for (size_t i = 0; i < sizeof expected / 4; i++)
         if (((uint32_t *)expected)[i] != ((uint32_t *)actual)[i] && wrong++ == 0) first = (int)i;
     if (wrong)
-        printf("k%d with %ux%ux%u threads, n = %u: %d words differ, first at %d\n", k, size[0], size[1], size[2], n, wrong,
-            first);
+        printf("k%d with %ux%ux%u threads, n = %u: %d words differ, first at %d\n", k, size[0], size[1],
+            size[2], n, wrong, first);
     return wrong != 0;
 }
 

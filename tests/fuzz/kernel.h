@@ -1,4 +1,5 @@
-/* What random kernels are written against: operations for the vectoriser, or plain variables for the scalar reference. */
+/* What random kernels are written against: operations for the vectoriser, or plain variables for the scalar
+ * reference. */
 #include <stdint.h>
 typedef uint32_t uint;
 typedef uint16_t ushort;
@@ -15,8 +16,12 @@ extern const struct tb_dispatch *reference_dispatch;
 #define LANE (reference_index & 31)
 #define SIMDGROUP (reference_index >> 5)
 #define POSITION(AXIS) reference_position[#AXIS[0] - 'x']
-#define GRID_X (reference_dispatch->threadgroup_position_in_grid[0] * reference_dispatch->dispatch_threads_per_threadgroup[0])
-#define GRID_Y (reference_dispatch->threadgroup_position_in_grid[1] * reference_dispatch->dispatch_threads_per_threadgroup[1])
+#define GRID_X                                                                                               \
+    (reference_dispatch->threadgroup_position_in_grid[0] *                                                   \
+        reference_dispatch->dispatch_threads_per_threadgroup[0])
+#define GRID_Y                                                                                               \
+    (reference_dispatch->threadgroup_position_in_grid[1] *                                                   \
+        reference_dispatch->dispatch_threads_per_threadgroup[1])
 #else
 #define DEVICE __attribute__((address_space(1)))
 #define THREADGROUP __attribute__((address_space(3)))

@@ -2,8 +2,8 @@
  *
  *     tombac-vectorise [--target LEVEL] [--threads X,Y,Z] [--print vector|final] [-o PREFIX] FILE.bc
  *
- * Each function f with a body becomes PREFIX.f.o, whose entry point is called f_threadgroup; f_context (an int) is the size of
- * the context per SIMD-group. The scalar passes before are those of ir_optimise. */
+ * Each function f with a body becomes PREFIX.f.o, whose entry point is called f_threadgroup; f_context (an
+ * int) is the size of the context per SIMD-group. The scalar passes before are those of ir_optimise. */
 #include "artifact/abi.h"
 #include "base/file.h"
 #include "compiler/cpu/cpu.h"
@@ -23,7 +23,8 @@ static const char *const scalar_passes[] = {
     "function(sroa,early-cse,simplifycfg," COMBINE ",loop-simplify,lcssa,loop(loop-unroll-full),sroa,"
     "early-cse<memssa>," COMBINE ",gvn,simplifycfg,loop-simplify,lcssa,loop-mssa(licm),"
     "loop(indvars,loop-deletion)," COMBINE ",simplifycfg,dce)",
-    "function(scalarizer," COMBINE ",dce,lower-switch,mergereturn,fix-irreducible,unify-loop-exits,loop-simplify,lcssa),"
+    "function(scalarizer," COMBINE
+    ",dce,lower-switch,mergereturn,fix-irreducible,unify-loop-exits,loop-simplify,lcssa),"
     "globaldce",
 };
 
@@ -55,8 +56,8 @@ static LLVMModuleRef isolate(LLVMModuleRef whole, const char *name)
         if (LLVMIsDeclaration(f)) continue;
         static const char *const unwanted[] = {"optnone", "noinline"};
         for (int i = 0; i < 2; i++)
-            LLVMRemoveEnumAttributeAtIndex(
-                f, LLVMAttributeFunctionIndex, LLVMGetEnumAttributeKindForName(unwanted[i], strlen(unwanted[i])));
+            LLVMRemoveEnumAttributeAtIndex(f, LLVMAttributeFunctionIndex,
+                LLVMGetEnumAttributeKindForName(unwanted[i], strlen(unwanted[i])));
         size_t length;
         if (!strcmp(LLVMGetValueName2(f, &length), name))
             LLVMSetValueName2(f, CPU_KERNEL_FUNCTION, strlen(CPU_KERNEL_FUNCTION));
@@ -92,7 +93,8 @@ static void make_kernel(const settings *s, LLVMModuleRef whole, const char *name
     LLVMTargetMachineRef machine;
     size_t context = 0;
     double t0 = now();
-    for (size_t i = 0; i < sizeof scalar_passes / sizeof *scalar_passes; i++) run_passes(module, scalar_passes[i]);
+    for (size_t i = 0; i < sizeof scalar_passes / sizeof *scalar_passes; i++)
+        run_passes(module, scalar_passes[i]);
     if (s->print && !strcmp(s->print, "scalar")) print_module(module);
     double t1 = now();
     check(cpu_target_machine(s->options.target, &machine, &error), &error, name);
@@ -105,7 +107,8 @@ static void make_kernel(const settings *s, LLVMModuleRef whole, const char *name
     tb_text symbol = {0}, object = {0}, path = {0};
     tb_text_printf(&symbol, "%s_threadgroup", name);
     LLVMSetValueName2(LLVMGetNamedFunction(module, TB_CPU_ENTRY), symbol.data, symbol.size);
-    tb_text_puts(&path, "");
+    LLVMValueRef flag = LLVMGetNamedGlobal(module, TB_CPU_SMALL_BUFFERS);
+    if (flag) LLVMSetLinkage(flag, LLVMInternalLinkage); /* many kernels become one library */
     tb_text size_name = {0};
     tb_text_printf(&size_name, "%s_context", name);
     LLVMTypeRef i32 = LLVMInt32TypeInContext(LLVMGetModuleContext(module));
@@ -113,8 +116,8 @@ static void make_kernel(const settings *s, LLVMModuleRef whole, const char *name
     LLVMSetInitializer(size, LLVMConstInt(i32, context, 0));
     check(cpu_emit(module, machine, false, &object, &error), &error, name);
     if (getenv("TOMBAC_TIMES"))
-        fprintf(stderr, "%s: scalar %.1f vectorise %.1f optimise %.1f emit %.1f ms, %zu bytes\n", name, t1 - t0, t2 - t1,
-            t3 - t2, now() - t3, object.size);
+        fprintf(stderr, "%s: scalar %.1f vectorise %.1f optimise %.1f emit %.1f ms, %zu bytes\n", name,
+            t1 - t0, t2 - t1, t3 - t2, now() - t3, object.size);
     tb_text_printf(&path, "%s.%s.o", s->prefix, name);
     check(tb_file_write_atomic(path.data, object.data, object.size, &error), &error, name);
     tb_text_free(&symbol);
@@ -137,7 +140,8 @@ static settings parse(int count, char **arguments)
         else if (!strcmp(arguments[i], "-o") && has_value)
             s.prefix = arguments[++i];
         else if (!strcmp(arguments[i], "--threads") && has_value)
-            sscanf(arguments[++i], "%u,%u,%u", &s.options.threads[0], &s.options.threads[1], &s.options.threads[2]);
+            sscanf(arguments[++i], "%u,%u,%u", &s.options.threads[0], &s.options.threads[1],
+                &s.options.threads[2]);
         else
             s.input = arguments[i];
     }

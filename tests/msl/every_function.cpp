@@ -353,6 +353,9 @@ KERNEL void others(Memory m)
     v.template swzl<3, 0>() = v.template swz<1, 2>();
     v.template swzl<0, 1, 2>() *= 2.0f;
     put(m, v);
+    float *generic = &v.x;
+    put(m, is_thread_addrspace(generic)), put(m, is_device_addrspace(generic)), put(m, is_threadgroup_addrspace(generic));
+    put(m, addrspace_cast<float *>(generic) == nullptr), put(m, addrspace_cast<Memory>((char *)generic) == nullptr);
 }
 #define PRIVATE1(X)                                                                                          \
     X(acos)                                                                                                  \

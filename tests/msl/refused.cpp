@@ -12,7 +12,6 @@ typedef __attribute__((opencl_global)) char *Memory;
 {
     raytracing::intersector<> i; // expected-error@metal_raytracing:* {{intersector is not supported by Tombac}} expected-note {{}}
     visible_function_table<void()> v; // expected-error@metal_visible_function_table:* {{visible_function_table is not supported by Tombac}} expected-note {{}}
-    simdgroup_event::async_copy(m, m); // expected-error@metal_simdgroup_matrix:* {{simdgroup_event::async_copy is not supported by Tombac}} expected-note {{}}
     simdgroup_matrix<int, 8, 8> a; // expected-error@metal_simdgroup_matrix:* {{simdgroup_matrix holds half, bfloat or float}} expected-note {{}}
     simdgroup_matrix<float, 16, 8> c; // expected-error@metal_simdgroup_matrix:* {{simdgroup_matrix has 8 columns and 8 rows}} expected-note {{}}
     atomic<short> h; // expected-error@metal_atomic:* {{atomic<T> exists for int, uint, bool, float, long and ulong}} expected-note {{}}
@@ -23,6 +22,6 @@ typedef __attribute__((opencl_global)) char *Memory;
     f = f + int4(1);  // expected-error {{invalid operands to binary expression}} expected-note@*:* 0+ {{}}
     f = exp(int4(1)); // expected-error@*:* 1+ {{}} expected-note@*:* 0+ {{}}
     int local = 0;
-    addrspace_cast<Memory>(&local); // expected-error@metal_types:* {{addrspace_cast is not supported by Tombac}} expected-note 0+ {{}}
-    is_device_addrspace(&local); // expected-error@metal_types:* {{is_device_addrspace is not supported by Tombac}} expected-note 0+ {{}}
+    typedef __attribute__((opencl_global_host)) const char *Table;
+    addrspace_cast<Table>(&local); // expected-error@__tombac/generic.h:* {{addrspace_cast does not know constant memory}} expected-note 0+ {{}} expected-note@*:* 0+ {{}}
 }

@@ -68,6 +68,24 @@ static void add(const rt_run *run)
     for (uint32_t i = 0; i < run->dispatch.threads_per_grid[0]; i++) out[i] = a[i] + b[i];
 }
 
+/* Lets other operations in between, if nothing keeps them out. */
+static void append(const rt_run *run, const char *what)
+{
+    char *text = run->bindings[0].address;
+    size_t length = strlen(text);
+    usleep((useconds_t)atoi(what + 2) * 1000);
+    text[length] = what[0];
+}
+
+static void fold(const rt_run *run)
+{
+    const uint32_t in = *(const uint32_t *)run->bindings[0].address;
+    uint32_t *out = run->bindings[1].address;
+    uint32_t before = *out;
+    if (before % 16 == 0) usleep(50);
+    *out = before * 31 + in + 1;
+}
+
 static tombac_status run_code(rt_code *code, const rt_run *run, tombac_error **error)
 {
     const char *command = code->text + 5;
@@ -79,6 +97,10 @@ static tombac_status run_code(rt_code *code, const rt_run *run, tombac_error **e
         ++*(uint32_t *)run->bindings[0].address;
     else if (strncmp(command, "sleep", 5) == 0)
         usleep((useconds_t)atoi(command + 6) * 1000);
+    else if (strncmp(command, "append", 6) == 0)
+        append(run, command + 7);
+    else if (strncmp(command, "fold", 4) == 0)
+        fold(run);
     else if (strncmp(command, "show", 4) == 0)
         run->log.write(run->log.context, code->text, strlen(code->text));
     else {

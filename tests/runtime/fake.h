@@ -21,6 +21,8 @@
  *     fail         TOMBAC_ERROR_KERNEL at k.metal:7:3
  *     sleep N      milliseconds
  *     count        adds 1 to the first uint of the first argument, not atomically
+ *     append C N   waits N milliseconds and appends the letter C to the text in the first argument
+ *     fold         second = 31 * second + first + 1, not atomically, on uints
  *     show         prints the whole object
  *     geometry     prints the dispatch, the bindings and the threadgroup memory
  * Devices: "fake"; "other" (the same); "absent" (not available here). */

@@ -2,7 +2,7 @@
  *
  *     kernel NAME                                    constant NAME INDEX TYPE SCALAR LENGTH
  *     argument KIND NAME INDEX TYPE SCALAR LENGTH SIZE ALIGNMENT FLAGS      (flags: w writable, r reference,
- * i inactive, -) max N     required X Y Z     static N          include PATH (its content is appended to the
+ * i inactive, -) members JSON (of the next argument)     requires TEXT     max N     required X Y Z     static N          include PATH (its content is appended to the
  * object) object TEXT (the object section)               show (appends the command line to the object)
  *     fail-list STATUS TEXT    fail-compile STATUS TEXT    engine NAME    target NAME    name NAME
  *     crash    hang    bad-list    bad-artifact    no-object
@@ -25,7 +25,7 @@
 typedef struct job {
     const char *verb, *kernel, *engine, *output, *name, *source;
     bool from_stdin;
-    tb_text text, kernels, constants, manifest_constants, arguments, dependencies, object, attributes;
+    tb_text text, kernels, constants, manifest_constants, arguments, dependencies, object, attributes, requirements, members;
     char engine_name[32], target[32], kernel_name[64], arguments_text[4096];
     bool bad_artifact, no_object, bad_list;
 } job;
@@ -109,17 +109,22 @@ static void argument(job *j, const char *line)
     tb_text_printf(&j->arguments,
         "%s{\"name\":\"%s\",\"kind\":\"%s\",\"index\":%u,\"writable\":%s,\"reference\":%s,\"active\":%s,"
         "\"type\":\"%s\","
-        "\"scalar\":\"%s\",\"vector_length\":%u,\"packed\":false,\"size\":%u,\"alignment\":%u,\"members\":[]"
+        "\"scalar\":\"%s\",\"vector_length\":%u,\"packed\":false,\"size\":%u,\"alignment\":%u,\"members\":[%s]"
         "}",
         j->arguments.size ? "," : "", name, kind, index, strchr(flags, 'w') ? "true" : "false",
         strchr(flags, 'r') ? "true" : "false", strchr(flags, 'i') ? "false" : "true", type,
-        strcmp(scalar, "-") == 0 ? "" : scalar, length, size, alignment);
+        strcmp(scalar, "-") == 0 ? "" : scalar, length, size, alignment, tb_text_string(&j->members));
+    tb_text_free(&j->members);
 }
 
 static void attribute(job *j, const char *word, const char *rest)
 {
     unsigned x, y, z;
-    if (strcmp(word, "required") == 0) {
+    if (strcmp(word, "requires") == 0) {
+        tb_text_printf(&j->requirements, "%s\"%s\"", j->requirements.size ? "," : "", rest);
+    } else if (strcmp(word, "members") == 0) {
+        tb_text_puts(&j->members, rest);
+    } else if (strcmp(word, "required") == 0) {
         if (sscanf(rest, "%u %u %u", &x, &y, &z) != 3) die(2, rest);
         tb_text_printf(&j->attributes, "\"required_threads_per_threadgroup\":[%u,%u,%u],", x, y, z);
     } else {
@@ -193,11 +198,12 @@ static void write_artifact(const job *j)
     tb_text_printf(&manifest,
         "{\"format\":1,\"abi\":%d,\"tombac\":\"test\",\"engine\":\"%s\",\"target\":\"%s\",\"standard\":"
         "\"metal3.2\","
-        "\"math\":\"fast\",\"kernel\":{\"name\":\"%s\",\"function\":\"f\",\"file\":\"%s\",\"line\":1,%s"
+        "\"math\":\"fast\",\"kernel\":{\"name\":\"%s\",\"function\":\"f\",\"file\":\"%s\",\"line\":1,%s\"requires\":[%s],"
         "\"threadgroup_barriers\":false,\"simdgroup_operations\":false,\"arguments\":[%s]},\"constants\":[%s]"
         ","
         "\"dependencies\":[%s]}",
         TB_ABI_VERSION, j->engine_name, j->target, j->kernel_name, j->name, tb_text_string(&j->attributes),
+        tb_text_string(&j->requirements),
         tb_text_string(&j->arguments), tb_text_string(&j->constants), tb_text_string(&j->dependencies));
     const tb_section sections[] = {{TB_SECTION_MANIFEST, manifest.data, manifest.size},
         {TB_SECTION_OBJECT, tb_text_string(&j->object), j->object.size}};

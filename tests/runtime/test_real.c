@@ -295,6 +295,106 @@ static int teardown(void **state)
     return 0;
 }
 
+/* ---- Contracts, failing threads, time limits, traces ---- */
+
+static const char contract_source[] =
+    "#include <metal_stdlib>\nusing namespace metal;\nstruct args { uint n; };\n"
+    "[[tombac::requires(\"len(a) == \" \"len(out)\"), tombac::requires(\"p.n <= len(a)\")]]\n"
+    "kernel void copy(device const float4 *a, device float4 *out, constant args &p, uint i [[thread_position_in_grid]])\n"
+    "{ if (i < p.n) out[i] = a[i]; }\n";
+
+static void contract_on(const char *device)
+{
+    session s = open_session(device, contract_source, "copy", NULL, 0);
+    const uint32_t good = 4, bad = 5;
+    tombac_error *error = NULL;
+    tombac_buffer *a = bind(&s, 0, 64, NULL), *shorter = bind(&s, 1, 48, NULL);
+    require(tombac_launch_set_bytes(s.launch, 2, &good, sizeof good, &error), &error);
+    require(tombac_launch_set_grid(s.launch, tombac_for_elements(4, 4), &error), &error);
+    assert_int_equal(tombac_launch_submit(s.launch, &error), TOMBAC_ERROR_CONTRACT);
+    assert_non_null(strstr(tombac_error_message(error),
+        "kernel 'copy' requires len(a) == len(out), but len(a) is 4 and len(out) is 3"));
+    tombac_error_release(error);
+    tombac_buffer *out = bind(&s, 1, 64, NULL);
+    require(tombac_launch_set_bytes(s.launch, 2, &bad, sizeof bad, &error), &error);
+    error = NULL;
+    assert_int_equal(tombac_launch_submit(s.launch, &error), TOMBAC_ERROR_CONTRACT);
+    assert_non_null(strstr(tombac_error_message(error), "but p.n is 5 and len(a) is 4"));
+    tombac_error_release(error);
+    error = NULL;
+    require(tombac_launch_set_bytes(s.launch, 2, &good, sizeof good, &error), &error);
+    run(&s, (tombac_size3){4, 1, 1}, (tombac_size3){4, 1, 1});
+    tombac_buffer_release(a);
+    tombac_buffer_release(shorter);
+    tombac_buffer_release(out);
+    close_session(&s);
+}
+
+static void test_contract(void **state)
+{
+    for (size_t i = 0; i < tombac_device_count(); i++) contract_on(tombac_device_name_at(i));
+}
+
+static bool has_device(const char *name)
+{
+    for (size_t i = 0; i < tombac_device_count(); i++)
+        if (strcmp(tombac_device_name_at(i), name) == 0) return true;
+    return false;
+}
+
+static void test_failing_thread(void **state)
+{
+    if (!has_device("check")) skip();
+    static const char source[] =
+        "#include <metal_stdlib>\nusing namespace metal;\n"
+        "kernel void k(device float *a, uint2 i [[thread_position_in_grid]])\n"
+        "{\n    if (i.x == 5 && i.y == 3) a[1000] = 1;\n}\n";
+    session s = open_session("check", source, "k", NULL, 0);
+    tombac_buffer *a = bind(&s, 0, 64, NULL);
+    tombac_error *error = NULL;
+    require(tombac_launch_set_name(s.launch, "overrun", &error), &error);
+    require(tombac_launch_set_grid(s.launch, tombac_for_elements_2d(8, 8, 4, 2), &error), &error);
+    require(tombac_launch_submit(s.launch, &error), &error);
+    assert_int_equal(tombac_launch_wait(s.launch, &error), TOMBAC_ERROR_KERNEL);
+    uint32_t thread[3], threadgroup[3];
+    assert_true(tombac_error_thread(error, thread, threadgroup));
+    assert_true(thread[0] == 1 && thread[1] == 1 && thread[2] == 0);
+    assert_true(threadgroup[0] == 1 && threadgroup[1] == 1 && threadgroup[2] == 0);
+    assert_int_equal(tombac_error_line(error), 5);
+    assert_string_equal(tombac_error_kernel(error), "k");
+    assert_string_equal(tombac_error_operation(error), "overrun");
+    tombac_error_release(error);
+    tombac_buffer_release(a);
+    close_session(&s);
+}
+
+static void limit_on(const char *device)
+{
+    static const char source[] = "#include <metal_stdlib>\nusing namespace metal;\n"
+                                 "kernel void spin(device volatile uint *a, uint i [[thread_position_in_grid]])\n"
+                                 "{ while (a[0] == 0) a[1] = i; }\n";
+    session s = open_session(device, source, "spin", NULL, 0);
+    tombac_buffer *a = bind(&s, 0, 64, NULL);
+    tombac_error *error = NULL;
+    struct timespec begin, end;
+    require(tombac_launch_set_time_limit(s.launch, 0.2, &error), &error);
+    require(tombac_launch_set_grid(s.launch, tombac_for_elements(1, 1), &error), &error);
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    require(tombac_launch_submit(s.launch, &error), &error);
+    assert_int_equal(tombac_launch_wait(s.launch, &error), TOMBAC_ERROR_TIMEOUT);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    double seconds = (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec);
+    assert_true(seconds >= 0.19 && seconds < 20);
+    tombac_error_release(error);
+    tombac_buffer_release(a);
+    close_session(&s);
+}
+
+static void test_time_limit(void **state)
+{
+    if (has_device("check")) limit_on("check");
+}
+
 static void test_named(void **state)
 {
     add_on(*state);
@@ -308,6 +408,7 @@ int main(int count, char **arguments)
     }
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_processes), cmocka_unit_test(test_add),
         cmocka_unit_test(test_constants), cmocka_unit_test(test_threadgroups), cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_cached)};
+        cmocka_unit_test(test_cached), cmocka_unit_test(test_contract), cmocka_unit_test(test_failing_thread),
+        cmocka_unit_test(test_time_limit)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -145,12 +145,14 @@ kernel void shape(device uint *out [[buffer(0)]], uint3 p [[thread_position_in_g
     out[(p.z * grid.y + p.y) * grid.x + p.x] = size.x * 10000 + size.y * 100 + size.z;
 }
 
+#if __METAL_VERSION__ >= 400
 [[required_threads_per_threadgroup(8, 2, 1)]]
 kernel void required(device uint *out [[buffer(0)]], uint2 p [[thread_position_in_grid]], uint2 grid [[threads_per_grid]],
                      uint2 size [[threads_per_threadgroup]])
 {
     out[p.y * grid.x + p.x] = size.x * 100 + size.y;
 }
+#endif
 
 kernel void count(device atomic_uint *total [[buffer(0)]])
 {

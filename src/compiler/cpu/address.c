@@ -1,12 +1,15 @@
 /* Addresses in canonical form, so that accesses which lie side by side are recognised.
  *
- * Takes a pointer of the kernel; promises root, index terms and a constant such that the address is their sum for every active
- * lane. Chains of getelementptr are followed to their root; of an index, additions of constants are moved into the constant,
- * through an extension too if the flags of the addition say that nothing wraps (flags speak of active lanes, and only
- * those access memory). */
+ * Takes a pointer of the kernel; promises root, index terms and a constant such that the address is their sum
+ * for every active lane. Chains of getelementptr are followed to their root; of an index, additions of
+ * constants are moved into the constant, through an extension too if the flags of the addition say that
+ * nothing wraps (flags speak of active lanes, and only those access memory). */
 #include "compiler/cpu/memory.h"
 
-static bool is_extension(LLVMOpcode opcode) { return opcode == LLVMZExt || opcode == LLVMSExt; }
+static bool is_extension(LLVMOpcode opcode)
+{
+    return opcode == LLVMZExt || opcode == LLVMSExt;
+}
 
 static bool addition_of_constant(LLVMValueRef ir, int64_t *constant)
 {
@@ -33,7 +36,8 @@ static bool add_term(cpu_canonical *c, LLVMValueRef index, int64_t scale)
     LLVMOpcode extension = 0;
     int64_t constant;
     for (;;) {
-        if (addition_of_constant(index, &constant) && (!extension || passes_extension(index, extension, &constant))) {
+        if (addition_of_constant(index, &constant) &&
+            (!extension || passes_extension(index, extension, &constant))) {
             c->constant += constant * scale;
             index = LLVMGetOperand(index, 0);
         } else if (!extension && LLVMIsAInstruction(index) && is_extension(LLVMGetInstructionOpcode(index))) {
@@ -48,7 +52,8 @@ static bool add_term(cpu_canonical *c, LLVMValueRef index, int64_t scale)
             c->terms[i].scale += scale;
             return true;
         }
-        if (c->terms[i].index > index || (c->terms[i].index == index && c->terms[i].extension > extension)) break;
+        if (c->terms[i].index > index || (c->terms[i].index == index && c->terms[i].extension > extension))
+            break;
     }
     if (c->term_count == MAX_TERMS) return false;
     for (int j = c->term_count++; j > i; j--) c->terms[j] = c->terms[j - 1];

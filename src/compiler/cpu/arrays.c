@@ -1,8 +1,9 @@
 /* Private arrays: which are laid out cell by cell.
  *
- * An array whose every access has one size S, at multiples of S, and whose address goes nowhere else, is kept as cells of 32 * S
- * bytes, one element of each lane: an access at an equal index is then contiguous. Any other array is kept whole for each lane,
- * one lane after the other. Promises value->cell = S for the first kind and for all addresses derived from it. */
+ * An array whose every access has one size S, at multiples of S, and whose address goes nowhere else, is kept
+ * as cells of 32 * S bytes, one element of each lane: an access at an equal index is then contiguous. Any
+ * other array is kept whole for each lane, one lane after the other. Promises value->cell = S for the first
+ * kind and for all addresses derived from it. */
 #include "compiler/cpu/kernel.h"
 
 enum { MAX_DEPTH = 24 };

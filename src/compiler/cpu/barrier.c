@@ -1,9 +1,10 @@
 /* Threadgroup barriers: the step function returns at each and is entered again behind it.
  *
- * Takes the kernel; cpu_barrier_split makes every barrier the first instruction of its block, so that whatever lives across it lives
- * in slots. Each barrier becomes "return its number" and a block to resume at; cpu_barrier_save finds the slots that are live
- * there (bit vectors over the blocks, backward, to a fixpoint) and copies them to the SIMD-group's context and back. Masks
- * of blocks are slots too: threads that returned before, or wait elsewhere, stay as they are. */
+ * Takes the kernel; cpu_barrier_split makes every barrier the first instruction of its block, so that
+ * whatever lives across it lives in slots. Each barrier becomes "return its number" and a block to resume at;
+ * cpu_barrier_save finds the slots that are live there (bit vectors over the blocks, backward, to a fixpoint)
+ * and copies them to the SIMD-group's context and back. Masks of blocks are slots too: threads that returned
+ * before, or wait elsewhere, stay as they are. */
 #include "compiler/cpu/kernel.h"
 
 #include <string.h>
@@ -21,7 +22,8 @@ static void redirect_predecessors(cpu_kernel *k, LLVMBasicBlockRef from, LLVMBas
     }
 }
 
-/* Moves what stands before `barrier` into a new block in front, so that the phis behind keep their incoming block. */
+/* Moves what stands before `barrier` into a new block in front, so that the phis behind keep their incoming
+ * block. */
 static void split_before(cpu_kernel *k, LLVMValueRef barrier)
 {
     LLVMBasicBlockRef block = LLVMGetInstructionParent(barrier);
@@ -116,17 +118,20 @@ static void number_blocks(cpu_kernel *k, liveness *l)
         l->used[number] = cpu_set_new(&k->job, l->slot_count);
         l->defined[number] = cpu_set_new(&k->job, l->slot_count);
         l->live_in[number] = cpu_set_new(&k->job, l->slot_count);
-        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) scan_instruction(l, number, i);
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+            scan_instruction(l, number, i);
     }
     for (int i = 0; i < k->barrier_count; i++)
-        l->resume_of[cpu_map_get(&l->block_map, k->barriers[i].block)] = cpu_map_get(&l->block_map, k->barriers[i].resume);
+        l->resume_of[cpu_map_get(&l->block_map, k->barriers[i].block)] =
+            cpu_map_get(&l->block_map, k->barriers[i].resume);
 }
 
 static bool update_block(const liveness *l, int b)
 {
     LLVMValueRef end = LLVMGetBasicBlockTerminator(l->blocks[b]);
     int count = (int)LLVMGetNumSuccessors(end), next[3], edges = 0;
-    for (int i = 0; i < count && i < 2; i++) next[edges++] = cpu_map_get(&l->block_map, LLVMGetSuccessor(end, (unsigned)i));
+    for (int i = 0; i < count && i < 2; i++)
+        next[edges++] = cpu_map_get(&l->block_map, LLVMGetSuccessor(end, (unsigned)i));
     if (l->resume_of[b] >= 0) next[edges++] = l->resume_of[b];
     bool changed = false;
     for (size_t w = 0; w < l->words; w++) {

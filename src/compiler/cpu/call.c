@@ -1,7 +1,7 @@
 /* Calls: positions, synchronisation, LLVM's intrinsics, and what goes to the host thread by thread.
  *
- * Takes the operation of the call; promises its value for the active lanes. The calls of one log line are kept until its end and
- * then made lane by lane, so that lines of different threads do not mix. */
+ * Takes the operation of the call; promises its value for the active lanes. The calls of one log line are
+ * kept until its end and then made lane by lane, so that lines of different threads do not mix. */
 #include "compiler/cpu/kernel.h"
 
 #include <string.h>
@@ -10,7 +10,8 @@
 
 static LLVMValueRef dispatch_field(cpu_kernel *k, unsigned offset)
 {
-    LLVMValueRef load = LLVMBuildLoad2(k->builder, k->i32, cpu_at(k, k->parameter[PARAM_DISPATCH], offset), "");
+    LLVMValueRef load =
+        LLVMBuildLoad2(k->builder, k->i32, cpu_at(k, k->parameter[PARAM_DISPATCH], offset), "");
     LLVMValueRef empty = LLVMMetadataAsValue(k->context, LLVMMDNodeInContext2(k->context, NULL, 0));
     LLVMSetMetadata(load, LLVMGetMDKindIDInContext(k->context, "invariant.load", 14), empty);
     return load;
@@ -21,7 +22,9 @@ static void emit_position(cpu_kernel *k, cpu_value *value)
     const cpu_operation *op = &value->operation;
     LLVMValueRef result;
     switch (op->kind) {
-    case OP_LANE: case OP_MATRIX_ROW: case OP_MATRIX_COLUMN: result = cpu_int(k->i32, 0); break;
+    case OP_LANE:
+    case OP_MATRIX_ROW:
+    case OP_MATRIX_COLUMN: result = cpu_int(k->i32, 0); break;
     case OP_SIMDGROUP: result = k->parameter[PARAM_SIMDGROUP]; break;
     case OP_THREAD_INDEX: result = k->thread_base; break;
     case OP_FIELD: result = dispatch_field(k, op->offset); break;
@@ -41,26 +44,61 @@ typedef struct vector_form {
 } vector_form;
 
 static const vector_form vector_forms[] = {
-    {"llvm.fma", -1, false}, {"llvm.fmuladd", -1, false}, {"llvm.sqrt", -1, false}, {"llvm.fabs", -1, false},
-    {"llvm.minnum", -1, false}, {"llvm.maxnum", -1, false}, {"llvm.minimum", -1, false}, {"llvm.maximum", -1, false},
-    {"llvm.minimumnum", -1, false}, {"llvm.maximumnum", -1, false}, {"llvm.floor", -1, false}, {"llvm.ceil", -1, false},
-    {"llvm.trunc", -1, false}, {"llvm.rint", -1, false}, {"llvm.nearbyint", -1, false}, {"llvm.round", -1, false},
-    {"llvm.roundeven", -1, false}, {"llvm.copysign", -1, false}, {"llvm.canonicalize", -1, false},
-    {"llvm.is.fpclass", 1, true}, {"llvm.ldexp", -1, true}, {"llvm.fptosi.sat", -1, true}, {"llvm.fptoui.sat", -1, true},
-    {"llvm.smin", -1, false}, {"llvm.smax", -1, false}, {"llvm.umin", -1, false}, {"llvm.umax", -1, false},
-    {"llvm.abs", 1, false}, {"llvm.ctpop", -1, false}, {"llvm.ctlz", 1, false}, {"llvm.cttz", 1, false},
-    {"llvm.fshl", -1, false}, {"llvm.fshr", -1, false}, {"llvm.bswap", -1, false}, {"llvm.bitreverse", -1, false},
-    {"llvm.sadd.sat", -1, false}, {"llvm.uadd.sat", -1, false}, {"llvm.ssub.sat", -1, false},
-    {"llvm.usub.sat", -1, false}, {"llvm.sshl.sat", -1, false}, {"llvm.ushl.sat", -1, false},
-    {"llvm.sadd.with.overflow", -1, false}, {"llvm.uadd.with.overflow", -1, false},
-    {"llvm.ssub.with.overflow", -1, false}, {"llvm.usub.with.overflow", -1, false},
-    {"llvm.smul.with.overflow", -1, false}, {"llvm.umul.with.overflow", -1, false}, {"llvm.scmp", -1, true},
+    {"llvm.fma", -1, false},
+    {"llvm.fmuladd", -1, false},
+    {"llvm.sqrt", -1, false},
+    {"llvm.fabs", -1, false},
+    {"llvm.minnum", -1, false},
+    {"llvm.maxnum", -1, false},
+    {"llvm.minimum", -1, false},
+    {"llvm.maximum", -1, false},
+    {"llvm.minimumnum", -1, false},
+    {"llvm.maximumnum", -1, false},
+    {"llvm.floor", -1, false},
+    {"llvm.ceil", -1, false},
+    {"llvm.trunc", -1, false},
+    {"llvm.rint", -1, false},
+    {"llvm.nearbyint", -1, false},
+    {"llvm.round", -1, false},
+    {"llvm.roundeven", -1, false},
+    {"llvm.copysign", -1, false},
+    {"llvm.canonicalize", -1, false},
+    {"llvm.is.fpclass", 1, true},
+    {"llvm.ldexp", -1, true},
+    {"llvm.fptosi.sat", -1, true},
+    {"llvm.fptoui.sat", -1, true},
+    {"llvm.smin", -1, false},
+    {"llvm.smax", -1, false},
+    {"llvm.umin", -1, false},
+    {"llvm.umax", -1, false},
+    {"llvm.abs", 1, false},
+    {"llvm.ctpop", -1, false},
+    {"llvm.ctlz", 1, false},
+    {"llvm.cttz", 1, false},
+    {"llvm.fshl", -1, false},
+    {"llvm.fshr", -1, false},
+    {"llvm.bswap", -1, false},
+    {"llvm.bitreverse", -1, false},
+    {"llvm.sadd.sat", -1, false},
+    {"llvm.uadd.sat", -1, false},
+    {"llvm.ssub.sat", -1, false},
+    {"llvm.usub.sat", -1, false},
+    {"llvm.sshl.sat", -1, false},
+    {"llvm.ushl.sat", -1, false},
+    {"llvm.sadd.with.overflow", -1, false},
+    {"llvm.uadd.with.overflow", -1, false},
+    {"llvm.ssub.with.overflow", -1, false},
+    {"llvm.usub.with.overflow", -1, false},
+    {"llvm.smul.with.overflow", -1, false},
+    {"llvm.umul.with.overflow", -1, false},
+    {"llvm.scmp", -1, true},
     {"llvm.ucmp", -1, true},
 };
 
-static const char *const ignored[] = {"llvm.lifetime.start", "llvm.lifetime.end", "llvm.assume", "llvm.dbg.declare",
-    "llvm.dbg.value", "llvm.dbg.label", "llvm.dbg.assign", "llvm.experimental.noalias.scope.decl", "llvm.sideeffect",
-    "llvm.donothing", "llvm.pseudoprobe", "llvm.invariant.start", "llvm.invariant.end", "llvm.prefetch"};
+static const char *const ignored[] = {"llvm.lifetime.start", "llvm.lifetime.end", "llvm.assume",
+    "llvm.dbg.declare", "llvm.dbg.value", "llvm.dbg.label", "llvm.dbg.assign",
+    "llvm.experimental.noalias.scope.decl", "llvm.sideeffect", "llvm.donothing", "llvm.pseudoprobe",
+    "llvm.invariant.start", "llvm.invariant.end", "llvm.prefetch"};
 
 static bool same_name(const char *name, size_t length, const char *other)
 {
@@ -70,9 +108,9 @@ static bool same_name(const char *name, size_t length, const char *other)
 /* x86 computes halves in float; of these functions the result is the same, and without a call per lane. */
 static bool goes_through_float(LLVMTypeRef type, const char *name)
 {
-    static const char *const names[] = {"llvm.minnum", "llvm.maxnum", "llvm.minimum", "llvm.maximum", "llvm.minimumnum",
-        "llvm.maximumnum", "llvm.sqrt", "llvm.floor", "llvm.ceil", "llvm.trunc", "llvm.rint", "llvm.nearbyint",
-        "llvm.roundeven", "llvm.round"};
+    static const char *const names[] = {"llvm.minnum", "llvm.maxnum", "llvm.minimum", "llvm.maximum",
+        "llvm.minimumnum", "llvm.maximumnum", "llvm.sqrt", "llvm.floor", "llvm.ceil", "llvm.trunc",
+        "llvm.rint", "llvm.nearbyint", "llvm.roundeven", "llvm.round"};
     if (LLVMGetTypeKind(type) != LLVMHalfTypeKind) return false;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(names[i], name)) return true;
@@ -102,7 +140,8 @@ static LLVMValueRef vector_intrinsic(cpu_kernel *k, LLVMValueRef ir, const vecto
     LLVMTypeRef overloads[2], type = LLVMTypeOf(ir);
     bool is_struct = LLVMGetTypeKind(type) == LLVMStructTypeKind;
     bool by_operand = !strcmp(form->name, "llvm.is.fpclass");
-    if (!by_operand) overloads[types++] = cpu_vector_type(k, is_struct ? LLVMStructGetTypeAtIndex(type, 0) : type);
+    if (!by_operand)
+        overloads[types++] = cpu_vector_type(k, is_struct ? LLVMStructGetTypeAtIndex(type, 0) : type);
     if (form->second_type)
         overloads[types++] = LLVMTypeOf(arguments[!strcmp(form->name, "llvm.ldexp") ? 1 : 0]);
     LLVMValueRef result = cpu_intrinsic(k, form->name, overloads, types, arguments, count);
@@ -167,7 +206,8 @@ static void emit_log(cpu_kernel *k, cpu_value *value)
         k->log_leader = leader;
     }
     if (leader != k->log_leader || count > LOG_OPERANDS)
-        cpu_fail(&k->job, TOMBAC_ERROR_UNSUPPORTED, "cpu engine: a log line whose arguments depend on control flow");
+        cpu_fail(&k->job, TOMBAC_ERROR_UNSUPPORTED,
+            "cpu engine: a log line whose arguments depend on control flow");
     cpu_log_call *c = cpu_alloc(&k->job, 1, sizeof *c);
     c->ir = ir;
     for (int i = 0; i < count; i++) {
@@ -229,8 +269,11 @@ void cpu_emit_call(cpu_kernel *k, cpu_value *value)
     case OP_BARRIER: cpu_emit_barrier(k); return;
     case OP_SIMDGROUP_BARRIER: return; /* lanes run in step */
     case OP_FENCE: emit_fence(k, value->ir); return;
-    case OP_LOG_BEGIN: case OP_LOG_ARGUMENT: case OP_LOG_END: emit_log(k, value); return;
-    case OP_ASSERT_FAIL: case OP_UNSUPPORTED: cpu_by_lanes(k, value->ir); return;
+    case OP_LOG_BEGIN:
+    case OP_LOG_ARGUMENT:
+    case OP_LOG_END: emit_log(k, value); return;
+    case OP_ASSERT_FAIL:
+    case OP_UNSUPPORTED: cpu_by_lanes(k, value->ir); return;
     case OP_UNKNOWN: break;
     default: emit_position(k, value); return;
     }
@@ -239,6 +282,7 @@ void cpu_emit_call(cpu_kernel *k, cpu_value *value)
     size_t length;
     const char *name = LLVMGetValueName2(callee, &length);
     if (kind == OP_UNKNOWN || !id)
-        cpu_fail(&k->job, TOMBAC_ERROR_COMPILER, "cpu engine: call of the undefined function '%.*s'", (int)length, name);
+        cpu_fail(&k->job, TOMBAC_ERROR_COMPILER, "cpu engine: call of the undefined function '%.*s'",
+            (int)length, name);
     emit_intrinsic(k, value, id);
 }

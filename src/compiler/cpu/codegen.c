@@ -1,7 +1,8 @@
 /* From vector IR to machine code.
  *
- * The pass list is the study's "medium" one: the code that default<O2> makes is not faster, and it takes three times as long. Both
- * machine schedulers are off: on the huge straight-line blocks of this engine they take most of the time and add spills. */
+ * The pass list is the study's "medium" one: the code that default<O2> makes is not faster, and it takes
+ * three times as long. Both machine schedulers are off: on the huge straight-line blocks of this engine they
+ * take most of the time and add spills. */
 #include "compiler/cpu/cpu.h"
 
 #include <llvm-c/Analysis.h>
@@ -17,7 +18,8 @@ static const char passes[] =
 
 void cpu_set_llvm_options(void)
 {
-    const char *const arguments[] = {"tombac", "-disable-post-ra", "-enable-misched=false", "-unroll-threshold=1500"};
+    const char *const arguments[] = {
+        "tombac", "-disable-post-ra", "-enable-misched=false", "-unroll-threshold=1500"};
     LLVMParseCommandLineOptions(sizeof arguments / sizeof *arguments, arguments, "");
 }
 
@@ -37,8 +39,8 @@ tombac_status cpu_target_machine(const char *target, LLVMTargetMachineRef *machi
         LLVMDisposeMessage(message);
         return status;
     }
-    *machine = LLVMCreateTargetMachine(llvm_target, "x86_64-unknown-linux-gnu", target, "", LLVMCodeGenLevelDefault,
-        LLVMRelocPIC, LLVMCodeModelDefault);
+    *machine = LLVMCreateTargetMachine(llvm_target, "x86_64-unknown-linux-gnu", target, CPU_TARGET_FEATURES,
+        LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelDefault);
     if (!*machine) return tb_fail(error, TOMBAC_ERROR_COMPILER, "cpu engine: LLVM made no target machine");
     return TOMBAC_OK;
 }
@@ -71,8 +73,8 @@ tombac_status cpu_emit(
     return out->bad ? tb_fail_memory(error) : TOMBAC_OK;
 }
 
-tombac_status cpu_compile(
-    LLVMModuleRef module, const cpu_options *options, tb_text *object, size_t *context_size, tombac_error **error)
+tombac_status cpu_compile(LLVMModuleRef module, const cpu_options *options, tb_text *object,
+    size_t *context_size, tombac_error **error)
 {
     LLVMTargetMachineRef machine;
     tombac_status status = cpu_target_machine(options->target, &machine, error);

@@ -1,14 +1,15 @@
 /* Operations across the lanes of a SIMD-group or quad-group; docs/operations.md says what each gives.
  *
- * Takes the mask of the block: it is the set of active lanes. Inactive lanes are given the neutral element, or zero before bits
- * move, so that nothing of them is seen. Results that all lanes share are scalars. */
+ * Takes the mask of the block: it is the set of active lanes. Inactive lanes are given the neutral element,
+ * or zero before bits move, so that nothing of them is seen. Results that all lanes share are scalars. */
 #include "compiler/cpu/kernel.h"
 
 #include <math.h>
 
 /* ---- Permutations ---- */
 
-/* Lane l takes source[index[l]]; index is a <32 x i32> within 0 to 31. x86 moves bytes and words best as 32 bits. */
+/* Lane l takes source[index[l]]; index is a <32 x i32> within 0 to 31. x86 moves bytes and words best as 32
+ * bits. */
 static LLVMValueRef permute(cpu_kernel *k, LLVMValueRef source, LLVMValueRef index)
 {
     LLVMTypeRef type = LLVMTypeOf(source), element = LLVMGetElementType(type);
@@ -32,7 +33,10 @@ static LLVMValueRef exchange(cpu_kernel *k, LLVMValueRef v, int distance)
     return cpu_shuffle(k, v, NULL, index, LANES);
 }
 
-static LLVMValueRef integers(cpu_kernel *k, uint64_t x) { return cpu_splat(k, cpu_int(k->i32, x)); }
+static LLVMValueRef integers(cpu_kernel *k, uint64_t x)
+{
+    return cpu_splat(k, cpu_int(k->i32, x));
+}
 
 /* ---- Reductions and scans ---- */
 
@@ -42,8 +46,10 @@ static LLVMValueRef neutral(cpu_kernel *k, const cpu_operation *op, LLVMTypeRef 
     uint64_t top = is_float ? 0 : (uint64_t)1 << (LLVMGetIntTypeWidth(type) - 1);
     switch (op->combine) {
     case COMBINE_PRODUCT: return is_float ? LLVMConstReal(type, 1) : cpu_int(type, 1);
-    case COMBINE_MIN: return is_float ? LLVMConstReal(type, INFINITY) : cpu_int(type, op->is_signed ? top - 1 : ~0ull);
-    case COMBINE_MAX: return is_float ? LLVMConstReal(type, -INFINITY) : cpu_int(type, op->is_signed ? top : 0);
+    case COMBINE_MIN:
+        return is_float ? LLVMConstReal(type, INFINITY) : cpu_int(type, op->is_signed ? top - 1 : ~0ull);
+    case COMBINE_MAX:
+        return is_float ? LLVMConstReal(type, -INFINITY) : cpu_int(type, op->is_signed ? top : 0);
     case COMBINE_AND: return cpu_int(type, ~0ull);
     default: return LLVMConstNull(type);
     }
@@ -57,8 +63,10 @@ static LLVMValueRef combine(cpu_kernel *k, const cpu_operation *op, LLVMValueRef
     LLVMValueRef both[2] = {a, b};
     const char *name;
     switch (op->combine) {
-    case COMBINE_SUM: return is_float ? LLVMBuildFAdd(k->builder, a, b, "") : LLVMBuildAdd(k->builder, a, b, "");
-    case COMBINE_PRODUCT: return is_float ? LLVMBuildFMul(k->builder, a, b, "") : LLVMBuildMul(k->builder, a, b, "");
+    case COMBINE_SUM:
+        return is_float ? LLVMBuildFAdd(k->builder, a, b, "") : LLVMBuildAdd(k->builder, a, b, "");
+    case COMBINE_PRODUCT:
+        return is_float ? LLVMBuildFMul(k->builder, a, b, "") : LLVMBuildMul(k->builder, a, b, "");
     case COMBINE_AND: return LLVMBuildAnd(k->builder, a, b, "");
     case COMBINE_OR: return LLVMBuildOr(k->builder, a, b, "");
     case COMBINE_XOR: return LLVMBuildXor(k->builder, a, b, "");
@@ -67,11 +75,13 @@ static LLVMValueRef combine(cpu_kernel *k, const cpu_operation *op, LLVMValueRef
     }
     if (LLVMGetTypeKind(element) != LLVMHalfTypeKind) return cpu_intrinsic(k, name, &type, 1, both, 2);
     LLVMTypeRef wide = element == type ? k->f32 : LLVMVectorType(k->f32, LLVMGetVectorSize(type));
-    for (int i = 0; i < 2; i++) both[i] = LLVMBuildFPExt(k->builder, both[i], wide, ""); /* x86 has no min of halves */
+    for (int i = 0; i < 2; i++)
+        both[i] = LLVMBuildFPExt(k->builder, both[i], wide, ""); /* x86 has no min of halves */
     return LLVMBuildFPTrunc(k->builder, cpu_intrinsic(k, name, &wide, 1, both, 2), type, "");
 }
 
-/* The xor tree 16, 8, 4, 2, 1. Over 32 lanes both halves of a step are equal, so halving gives the same numbers. */
+/* The xor tree 16, 8, 4, 2, 1. Over 32 lanes both halves of a step are equal, so halving gives the same
+ * numbers. */
 static LLVMValueRef reduce(cpu_kernel *k, const cpu_operation *op, LLVMValueRef v)
 {
     v = cpu_mask_select(k, k->mask, v, neutral(k, op, LLVMGetElementType(LLVMTypeOf(v))));
@@ -79,7 +89,8 @@ static LLVMValueRef reduce(cpu_kernel *k, const cpu_operation *op, LLVMValueRef 
         for (int step = op->width / 2; step; step /= 2) v = combine(k, op, v, exchange(k, v, step));
         return v;
     }
-    for (int half = LANES / 2; half > 1; half /= 2) v = combine(k, op, cpu_slice(k, v, 0, half), cpu_slice(k, v, half, half));
+    for (int half = LANES / 2; half > 1; half /= 2)
+        v = combine(k, op, cpu_slice(k, v, 0, half), cpu_slice(k, v, half, half));
     return combine(k, op, LLVMBuildExtractElement(k->builder, v, cpu_int(k->i32, 0), ""),
         LLVMBuildExtractElement(k->builder, v, cpu_int(k->i32, 1), ""));
 }
@@ -97,8 +108,15 @@ static LLVMValueRef scan(cpu_kernel *k, const cpu_operation *op, LLVMValueRef v)
     LLVMValueRef element = neutral(k, op, LLVMGetElementType(LLVMTypeOf(v))), fill = cpu_splat(k, element);
     v = cpu_mask_select(k, k->mask, v, element);
     if (!op->inclusive) v = shift_up(k, v, fill, 1, op->width);
-    for (int step = 1; step < op->width; step *= 2) v = combine(k, op, shift_up(k, v, fill, step, op->width), v);
+    for (int step = 1; step < op->width; step *= 2)
+        v = combine(k, op, shift_up(k, v, fill, step, op->width), v);
     return v;
+}
+
+LLVMValueRef cpu_exclusive_sum(cpu_kernel *k, LLVMValueRef v)
+{
+    cpu_operation sum = {.kind = OP_SCAN, .combine = COMBINE_SUM, .width = LANES};
+    return scan(k, &sum, v);
 }
 
 /* ---- Shuffles ---- */
@@ -112,9 +130,12 @@ static LLVMValueRef source_lane(
     LLVMValueRef own = LLVMBuildAnd(b, lane, low, ""), first = LLVMBuildSub(b, lane, own, ""), to;
     bool wraps = false;
     switch (kind) {
-    case OP_SHUFFLE: case OP_BROADCAST: to = argument, wraps = true; break;
-    case OP_SHUFFLE_UP: case OP_FILL_UP: to = LLVMBuildSub(b, own, argument, ""); break;
-    case OP_SHUFFLE_DOWN: case OP_FILL_DOWN: to = LLVMBuildAdd(b, own, argument, ""); break;
+    case OP_SHUFFLE:
+    case OP_BROADCAST: to = argument, wraps = true; break;
+    case OP_SHUFFLE_UP:
+    case OP_FILL_UP: to = LLVMBuildSub(b, own, argument, ""); break;
+    case OP_SHUFFLE_DOWN:
+    case OP_FILL_DOWN: to = LLVMBuildAdd(b, own, argument, ""); break;
     case OP_SHUFFLE_XOR: to = LLVMBuildXor(b, own, argument, ""); break;
     case OP_ROTATE_UP: to = LLVMBuildSub(b, own, argument, ""), wraps = true; break;
     default: to = LLVMBuildAdd(b, own, argument, ""), wraps = true; break;
@@ -175,7 +196,8 @@ static LLVMValueRef shuffle_and_fill(cpu_kernel *k, const cpu_operation *op, LLV
     LLVMValueRef modulo = extend(k, cpu_vector(k, LLVMGetOperand(ir, 3)));
     LLVMValueRef lane = cpu_lane_numbers(k, k->i32), low = LLVMBuildSub(b, modulo, integers(k, 1), "");
     LLVMValueRef own = LLVMBuildAnd(b, lane, low, ""), first = LLVMBuildSub(b, lane, own, "");
-    LLVMValueRef to = op->kind == OP_FILL_UP ? LLVMBuildSub(b, own, delta, "") : LLVMBuildAdd(b, own, delta, "");
+    LLVMValueRef to =
+        op->kind == OP_FILL_UP ? LLVMBuildSub(b, own, delta, "") : LLVMBuildAdd(b, own, delta, "");
     LLVMValueRef inside = LLVMBuildICmp(b, LLVMIntULT, to, modulo, "");
     LLVMValueRef from = LLVMBuildAdd(b, first, LLVMBuildAnd(b, to, low, ""), "");
     from = LLVMBuildAnd(b, from, integers(k, LANES - 1), "");
@@ -213,7 +235,8 @@ static LLVMValueRef vote(cpu_kernel *k, const cpu_operation *op, LLVMValueRef ir
     }
     if (op->kind == OP_ALL || op->kind == OP_ANY) {
         if (quad)
-            return LLVMBuildICmp(k->builder, all ? LLVMIntEQ : LLVMIntNE, quad_bits(k, mask), integers(k, 0), "");
+            return LLVMBuildICmp(
+                k->builder, all ? LLVMIntEQ : LLVMIntNE, quad_bits(k, mask), integers(k, 0), "");
         LLVMValueRef any = cpu_mask_any(k, mask);
         return all ? LLVMBuildNot(k->builder, any, "") : any;
     }
@@ -240,9 +263,14 @@ void cpu_emit_collective(cpu_kernel *k, cpu_value *value)
     switch (op->kind) {
     case OP_REDUCE: result = reduce(k, op, cpu_vector(k, LLVMGetOperand(ir, 0))); break;
     case OP_SCAN: result = scan(k, op, cpu_vector(k, LLVMGetOperand(ir, 0))); break;
-    case OP_FILL_UP: case OP_FILL_DOWN: result = shuffle_and_fill(k, op, ir); break;
-    case OP_BALLOT: case OP_ACTIVE: case OP_ALL: case OP_ANY: result = vote(k, op, ir); break;
-    case OP_BROADCAST_FIRST: case OP_IS_FIRST: result = first(k, op, ir); break;
+    case OP_FILL_UP:
+    case OP_FILL_DOWN: result = shuffle_and_fill(k, op, ir); break;
+    case OP_BALLOT:
+    case OP_ACTIVE:
+    case OP_ALL:
+    case OP_ANY: result = vote(k, op, ir); break;
+    case OP_BROADCAST_FIRST:
+    case OP_IS_FIRST: result = first(k, op, ir); break;
     default: result = shuffle(k, op, ir); break;
     }
     cpu_define(k, value, 0, result);
@@ -250,8 +278,14 @@ void cpu_emit_collective(cpu_kernel *k, cpu_value *value)
 
 /* ---- Matrices ---- */
 
-static int row_of(int lane) { return (lane / 4 & 4) + lane / 2 % 4; }
-static int column_of(int lane) { return (lane / 4 & 2) * 2 + lane % 2 * 2; }
+static int row_of(int lane)
+{
+    return (lane / 4 & 4) + lane / 2 % 4;
+}
+static int column_of(int lane)
+{
+    return (lane / 4 & 2) * 2 + lane % 2 * 2;
+}
 
 /* Lane that holds columns `column` and `column` + 1 of `row` (column is even). */
 static int lane_of(int row, int column)

@@ -1,13 +1,15 @@
-/* Which branches may split the lanes, which phis may merge different lanes, and with it the shape of every value.
+/* Which branches may split the lanes, which phis may merge different lanes, and with it the shape of every
+ * value.
  *
- * Takes the graph in order; promises the greatest solution of: a branch on a condition that is not uniform diverges; where two
- * ways from a divergent branch meet, phis diverge; a loop that lanes may leave in different iterations diverges, and so do the
- * phis behind its exits. Ways are followed as labels along the block order ("sync dependence" of Rosemann, Moll, Hack, "An
- * Abstract Interpretation for SPMD Divergence on Reducible Control Flow Graphs", POPL 2021), not by post-dominators, because a
- * `continue` can pass by the post-dominator within an iteration.
+ * Takes the graph in order; promises the greatest solution of: a branch on a condition that is not uniform
+ * diverges; where two ways from a divergent branch meet, phis diverge; a loop that lanes may leave in
+ * different iterations diverges, and so do the phis behind its exits. Ways are followed as labels along the
+ * block order ("sync dependence" of Rosemann, Moll, Hack, "An Abstract Interpretation for SPMD Divergence on
+ * Reducible Control Flow Graphs", POPL 2021), not by post-dominators, because a `continue` can pass by the
+ * post-dominator within an iteration.
  *
- * A branch by which a loop around a threadgroup barrier is left counts as uniform: the language demands it, since all
- * threads must meet at the barrier. The code still tests it (linearise.c). */
+ * A branch by which a loop around a threadgroup barrier is left counts as uniform: the language demands it,
+ * since all threads must meet at the barrier. The code still tests it (linearise.c). */
 #include "compiler/cpu/kernel.h"
 
 /* ---- Branches that the language makes uniform ---- */
@@ -43,7 +45,8 @@ static void force_uniform_exits(cpu_kernel *k)
     while (depth) {
         int block = work[--depth];
         for (int x = 0; x < n; x++) {
-            if (k->blocks[x].successor_count < 2 || !depends_on(k, block, x) || !leaves_loop_of(k, x, block)) continue;
+            if (k->blocks[x].successor_count < 2 || !depends_on(k, block, x) || !leaves_loop_of(k, x, block))
+                continue;
             k->blocks[x].forced = true;
             if (cpu_set_has(reached, x)) continue;
             cpu_set_add(reached, x);
@@ -112,7 +115,8 @@ static bool propagate(cpu_kernel *k, const int *starts, int count, int low, int 
         int b = k->order[o];
         if (label[b] < 0) continue;
         if (!w.escaped && label[b] < n && only_label(&w, b, o)) break; /* all have met */
-        for (int i = 0; i < k->blocks[b].successor_count; i++) arrive(&w, k->blocks[b].successors[i], label[b], o);
+        for (int i = 0; i < k->blocks[b].successor_count; i++)
+            arrive(&w, k->blocks[b].successors[i], label[b], o);
         label[b] = -1;
     }
     return w.changed;
@@ -182,7 +186,8 @@ static bool visit_loops(cpu_kernel *k, int *label, int *exits)
 void cpu_divergence_find(cpu_kernel *k)
 {
     int n = k->block_count;
-    int *label = cpu_alloc(&k->job, (size_t)n, sizeof *label), *exits = cpu_alloc(&k->job, (size_t)n, sizeof *exits);
+    int *label = cpu_alloc(&k->job, (size_t)n, sizeof *label),
+        *exits = cpu_alloc(&k->job, (size_t)n, sizeof *exits);
     force_uniform_exits(k);
     for (bool changed = true; changed;) {
         changed = update_shapes(k);

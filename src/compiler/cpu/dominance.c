@@ -1,8 +1,9 @@
 /* Dominators and post-dominators.
  *
- * Takes the graph; promises idom and ipdom (-1 where there is none: blocks from which no return is reached have no
- * post-dominator) and interval numbers for constant-time queries. Method: Cooper, Harvey, Kennedy, "A Simple, Fast Dominance
- * Algorithm" (2001), once forward from the entry, once backward from the one returning block. */
+ * Takes the graph; promises idom and ipdom (-1 where there is none: blocks from which no return is reached
+ * have no post-dominator) and interval numbers for constant-time queries. Method: Cooper, Harvey, Kennedy, "A
+ * Simple, Fast Dominance Algorithm" (2001), once forward from the entry, once backward from the one returning
+ * block. */
 #include "compiler/cpu/kernel.h"
 
 typedef struct direction {
@@ -55,7 +56,8 @@ static void solve(const cpu_kernel *k, direction *d)
 static void backward_sequence(cpu_kernel *k, direction *d)
 {
     int n = k->block_count, depth = 0, at = n;
-    int *stack = cpu_alloc(&k->job, (size_t)n, sizeof *stack), *next = cpu_alloc(&k->job, (size_t)n, sizeof *next);
+    int *stack = cpu_alloc(&k->job, (size_t)n, sizeof *stack),
+        *next = cpu_alloc(&k->job, (size_t)n, sizeof *next);
     int *place = cpu_alloc(&k->job, (size_t)n, sizeof *place);
     uint64_t *seen = cpu_set_new(&k->job, n);
     stack[depth++] = d->root;
@@ -83,7 +85,8 @@ static void backward_sequence(cpu_kernel *k, direction *d)
 static void number_tree(cpu_kernel *k, const direction *d, bool post)
 {
     int n = k->block_count, clock = 0, depth = 0;
-    int *child = cpu_alloc(&k->job, (size_t)n, sizeof *child), *sibling = cpu_alloc(&k->job, (size_t)n, sizeof *sibling);
+    int *child = cpu_alloc(&k->job, (size_t)n, sizeof *child),
+        *sibling = cpu_alloc(&k->job, (size_t)n, sizeof *sibling);
     int *stack = cpu_alloc(&k->job, (size_t)n, sizeof *stack);
     for (int b = 0; b < n; b++) {
         child[b] = sibling[b] = -1;

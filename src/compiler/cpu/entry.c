@@ -1,10 +1,11 @@
 /* The step function's frame, the loop over SIMD-groups, and the entry point that runs one threadgroup.
  *
- * A step runs one SIMD-group; there is one per variant (cpu_layout). The entry looks at the threadgroup's shape and chooses a
- * variant for its full SIMD-groups; what is left, or everything if no variant fits, runs by the general one under a mask of
- * the threads that exist. Without barriers that is two loops with the steps inlined. With barriers a round runs every
- * SIMD-group to its next barrier, until all have returned; a SIMD-group's context begins with the number of the barrier at
- * which it waits (0: it has returned). SIMD-groups that wait at different barriers are the program's fault and reported. */
+ * A step runs one SIMD-group; there is one per variant (cpu_layout). The entry looks at the threadgroup's
+ * shape and chooses a variant for its full SIMD-groups; what is left, or everything if no variant fits, runs
+ * by the general one under a mask of the threads that exist. Without barriers that is two loops with the
+ * steps inlined. With barriers a round runs every SIMD-group to its next barrier, until all have returned; a
+ * SIMD-group's context begins with the number of the barrier at which it waits (0: it has returned).
+ * SIMD-groups that wait at different barriers are the program's fault and reported. */
 #include "compiler/cpu/kernel.h"
 
 #include <stddef.h>
@@ -19,20 +20,22 @@ LLVMAttributeRef cpu_attribute(cpu_kernel *k, const char *name, uint64_t value)
 
 static void add_string(cpu_kernel *k, LLVMValueRef function, const char *name, const char *value)
 {
-    LLVMAttributeRef attribute = LLVMCreateStringAttribute(
-        k->context, name, (unsigned)strlen(name), value, (unsigned)strlen(value));
+    LLVMAttributeRef attribute =
+        LLVMCreateStringAttribute(k->context, name, (unsigned)strlen(name), value, (unsigned)strlen(value));
     LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, attribute);
 }
 
 static void function_attributes(cpu_kernel *k, LLVMValueRef function)
 {
     add_string(k, function, "target-cpu", k->options->target);
+    add_string(k, function, "target-features", CPU_TARGET_FEATURES);
     add_string(k, function, "prefer-vector-width", k->piece_bytes == 64 ? "512" : "256");
     add_string(k, function, "min-legal-vector-width", k->piece_bytes == 64 ? "512" : "256");
     LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, cpu_attribute(k, "nounwind", 0));
 }
 
-static void add_parameter_attributes(cpu_kernel *k, LLVMValueRef function, unsigned index, const char *const *names)
+static void add_parameter_attributes(
+    cpu_kernel *k, LLVMValueRef function, unsigned index, const char *const *names)
 {
     for (; *names; names++) LLVMAddAttributeAtIndex(function, index + 1, cpu_attribute(k, *names, 0));
 }
@@ -65,7 +68,8 @@ static LLVMValueRef threads(cpu_kernel *k, LLVMBuilderRef b, LLVMValueRef dispat
     return load_field(k, b, dispatch, offsetof(tb_dispatch, threads_per_threadgroup) + 4 * axis);
 }
 
-/* n / d as (n * ceil(2^20 / d)) >> 20: exact for n, d up to 1024, since n times the error of the factor is below 2^20 / d. */
+/* n / d as (n * ceil(2^20 / d)) >> 20: exact for n, d up to 1024, since n times the error of the factor is
+ * below 2^20 / d. */
 static LLVMValueRef reciprocal(cpu_kernel *k, LLVMBuilderRef b, LLVMValueRef d)
 {
     LLVMValueRef top = LLVMBuildAdd(b, d, cpu_int(k->i32, (1 << 20) - 1), "");
@@ -136,7 +140,8 @@ static LLVMTypeRef step_type(cpu_kernel *k, LLVMTypeRef *types)
 
 static void declare_step(cpu_kernel *k, const char *name)
 {
-    static const char *const dispatch[] = {"noalias", "readonly", "nonnull", NULL}, *const own[] = {"noalias", NULL};
+    static const char *const dispatch[] = {"noalias", "readonly", "nonnull", NULL}, *const own[] = {
+                                                                                        "noalias", NULL};
     unsigned count = LLVMCountParams(k->function);
     LLVMTypeRef *types = cpu_alloc(&k->job, count + PARAM_COUNT, sizeof *types);
     k->step = LLVMAddFunction(k->module, name, step_type(k, types));
@@ -185,9 +190,9 @@ typedef struct entry {
     LLVMBuilderRef b;
     const cpu_variant *variants; /* the last is the general one */
     int variant_count;
-    LLVMValueRef function, *arguments;  /* of the steps */
-    LLVMValueRef chosen, full, count;   /* variant for SIMD-groups 0 to full - 1; number of all */
-    LLVMValueRef row_factor, width_factor;
+    LLVMValueRef function, *arguments; /* of the steps */
+    LLVMValueRef chosen, full, count;  /* variant for SIMD-groups 0 to full - 1; number of all */
+    LLVMValueRef row_factor, width_factor, contexts;
     unsigned kernel_arguments;
 } entry;
 
@@ -196,7 +201,8 @@ static LLVMBasicBlockRef new_block(entry *e, const char *name)
     return LLVMAppendBasicBlockInContext(e->k->context, e->function, name);
 }
 
-static LLVMValueRef call_step(entry *e, int which, LLVMValueRef simdgroup, LLVMValueRef context, LLVMValueRef state)
+static LLVMValueRef call_step(
+    entry *e, int which, LLVMValueRef simdgroup, LLVMValueRef context, LLVMValueRef state)
 {
     LLVMValueRef *own = e->arguments + e->kernel_arguments, step = e->variants[which].step;
     own[PARAM_SIMDGROUP] = simdgroup;
@@ -212,17 +218,23 @@ static LLVMValueRef is_number(entry *e, LLVMValueRef x, uint64_t number)
     return LLVMBuildICmp(e->b, LLVMIntEQ, x, cpu_int(e->k->i32, number), "");
 }
 
-static LLVMValueRef is_zero(entry *e, LLVMValueRef x) { return is_number(e, x, 0); }
+static LLVMValueRef is_zero(entry *e, LLVMValueRef x)
+{
+    return is_number(e, x, 0);
+}
 
 /* May this variant run the full SIMD-groups of a threadgroup of this size? */
-static LLVMValueRef variant_fits(entry *e, const cpu_variant *variant, const LLVMValueRef *size, LLVMValueRef one_row)
+static LLVMValueRef variant_fits(
+    entry *e, const cpu_variant *variant, const LLVMValueRef *size, LLVMValueRef one_row)
 {
     LLVMBuilderRef b = e->b;
     if (variant->layout == LAYOUT_ROWS)
-        return LLVMBuildOr(b, one_row, is_zero(e, LLVMBuildAnd(b, size[0], cpu_int(e->k->i32, LANES - 1), "")), "");
-    uint64_t rows = (uint64_t)(LANES / variant->width); /* a SIMD-group must not begin or end within a layer */
-    LLVMValueRef layers = LLVMBuildOr(
-        b, is_number(e, size[2], 1), is_zero(e, LLVMBuildAnd(b, size[1], cpu_int(e->k->i32, rows - 1), "")), "");
+        return LLVMBuildOr(
+            b, one_row, is_zero(e, LLVMBuildAnd(b, size[0], cpu_int(e->k->i32, LANES - 1), "")), "");
+    uint64_t rows =
+        (uint64_t)(LANES / variant->width); /* a SIMD-group must not begin or end within a layer */
+    LLVMValueRef layers = LLVMBuildOr(b, is_number(e, size[2], 1),
+        is_zero(e, LLVMBuildAnd(b, size[1], cpu_int(e->k->i32, rows - 1), "")), "");
     return LLVMBuildAnd(b, is_number(e, size[0], (uint64_t)variant->width), layers, "");
 }
 
@@ -258,11 +270,12 @@ static void find_shape(entry *e, LLVMValueRef dispatch)
 static void emit_loop(entry *e, int which, LLVMValueRef from, LLVMValueRef to)
 {
     cpu_kernel *k = e->k;
-    LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b), loop = new_block(e, "simdgroup"), end = new_block(e, "end");
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b), loop = new_block(e, "simdgroup"),
+                      end = new_block(e, "end");
     LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntULT, from, to, ""), loop, end);
     LLVMPositionBuilderAtEnd(e->b, loop);
     LLVMValueRef simdgroup = LLVMBuildPhi(e->b, k->i32, "");
-    call_step(e, which, simdgroup, LLVMGetPoison(k->ptr), cpu_int(k->i32, 0));
+    call_step(e, which, simdgroup, e->contexts, cpu_int(k->i32, 0)); /* one context after the other */
     LLVMValueRef next = LLVMBuildNUWAdd(e->b, simdgroup, cpu_int(k->i32, 1), "");
     LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntULT, next, to, ""), loop, end);
     LLVMValueRef values[2] = {from, next};
@@ -288,7 +301,8 @@ static void emit_loops(entry *e)
     emit_loop(e, general, e->full, e->count);
 }
 
-static void phi2(LLVMValueRef phi, LLVMValueRef a, LLVMBasicBlockRef from_a, LLVMValueRef b, LLVMBasicBlockRef from_b)
+static void phi2(
+    LLVMValueRef phi, LLVMValueRef a, LLVMBasicBlockRef from_a, LLVMValueRef b, LLVMBasicBlockRef from_b)
 {
     LLVMValueRef values[2] = {a, b};
     LLVMBasicBlockRef blocks[2] = {from_a, from_b};
@@ -332,12 +346,13 @@ static LLVMValueRef run_chosen(
 }
 
 /* Rounds from barrier to barrier. */
-static void emit_rounds(entry *e, LLVMValueRef contexts)
+static void emit_rounds(entry *e)
 {
     cpu_kernel *k = e->k;
     LLVMBuilderRef b = e->b;
     LLVMValueRef zero = cpu_int(k->i32, 0), start = cpu_int(k->i32, (uint64_t)k->barrier_count + 1);
-    LLVMBasicBlockRef before = LLVMGetInsertBlock(b), round = new_block(e, "round"), group = new_block(e, "simdgroup");
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(b), round = new_block(e, "round"),
+                      group = new_block(e, "simdgroup");
     LLVMBasicBlockRef look = new_block(e, "look"), run = new_block(e, "run"), ran = new_block(e, "ran");
     LLVMBasicBlockRef agree = new_block(e, "agree"), next = new_block(e, "next"), done = new_block(e, "done");
     LLVMBasicBlockRef end = new_block(e, "end");
@@ -349,8 +364,9 @@ static void emit_rounds(entry *e, LLVMValueRef contexts)
 
     LLVMPositionBuilderAtEnd(b, group);
     LLVMValueRef simdgroup = LLVMBuildPhi(b, k->i32, "simdgroup"), waits = LLVMBuildPhi(b, k->i32, "waits");
-    LLVMValueRef offset = LLVMBuildNUWMul(b, LLVMBuildZExt(b, simdgroup, k->i64, ""), cpu_int(k->i64, k->context_used), "");
-    LLVMValueRef context = LLVMBuildGEP2(b, k->i8, contexts, &offset, 1, "context");
+    LLVMValueRef offset =
+        LLVMBuildNUWMul(b, LLVMBuildZExt(b, simdgroup, k->i64, ""), cpu_int(k->i64, k->context_used), "");
+    LLVMValueRef context = LLVMBuildGEP2(b, k->i8, e->contexts, &offset, 1, "context");
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, state, start, ""), run, look);
 
     LLVMPositionBuilderAtEnd(b, look); /* has it returned? */
@@ -360,7 +376,8 @@ static void emit_rounds(entry *e, LLVMValueRef contexts)
     LLVMValueRef result = run_chosen(e, simdgroup, context, state, ran);
     LLVMBuildStore(b, result, context);
     LLVMValueRef differs = LLVMBuildICmp(b, LLVMIntNE, result, waits, "");
-    LLVMValueRef both = LLVMBuildAnd(b, LLVMBuildNot(b, is_zero(e, result), ""), LLVMBuildNot(b, is_zero(e, waits), ""), "");
+    LLVMValueRef both =
+        LLVMBuildAnd(b, LLVMBuildNot(b, is_zero(e, result), ""), LLVMBuildNot(b, is_zero(e, waits), ""), "");
     report_divergence(e, LLVMBuildAnd(b, differs, both, ""), agree);
 
     LLVMPositionBuilderAtEnd(b, agree);
@@ -381,7 +398,8 @@ static void emit_rounds(entry *e, LLVMValueRef contexts)
     LLVMPositionBuilderAtEnd(b, end);
 }
 
-static LLVMValueRef load_pointer(cpu_kernel *k, LLVMBuilderRef b, LLVMTypeRef type, LLVMValueRef base, size_t offset)
+static LLVMValueRef load_pointer(
+    cpu_kernel *k, LLVMBuilderRef b, LLVMTypeRef type, LLVMValueRef base, size_t offset)
 {
     LLVMValueRef index = cpu_int(k->i64, offset);
     LLVMValueRef at = LLVMBuildGEP2(b, k->i8, base, &index, 1, "");
@@ -392,7 +410,10 @@ static LLVMValueRef load_pointer(cpu_kernel *k, LLVMBuilderRef b, LLVMTypeRef ty
 
 void cpu_entry_emit(cpu_kernel *k, const cpu_variant *variants, int count)
 {
-    entry e = {.k = k, .b = k->builder, .variants = variants, .variant_count = count,
+    entry e = {.k = k,
+        .b = k->builder,
+        .variants = variants,
+        .variant_count = count,
         .kernel_arguments = LLVMCountParams(k->function)};
     LLVMTypeRef types[3] = {k->ptr, k->ptr, k->ptr};
     LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(k->context), types, 3, 0);
@@ -405,16 +426,16 @@ void cpu_entry_emit(cpu_kernel *k, const cpu_variant *variants, int count)
 
     LLVMValueRef dispatch = LLVMGetParam(e.function, 0), group = LLVMGetParam(e.function, 2);
     for (unsigned i = 0; i < e.kernel_arguments; i++)
-        e.arguments[i] = load_pointer(
-            k, e.b, LLVMTypeOf(LLVMGetParam(k->function, i)), LLVMGetParam(e.function, 1), i * sizeof(void *));
+        e.arguments[i] = load_pointer(k, e.b, LLVMTypeOf(LLVMGetParam(k->function, i)),
+            LLVMGetParam(e.function, 1), i * sizeof(void *));
     e.arguments[e.kernel_arguments + PARAM_DISPATCH] = dispatch;
     e.arguments[e.kernel_arguments + PARAM_MEMORY] =
         load_pointer(k, e.b, k->ptr, group, offsetof(tb_cpu_group, threadgroup_memory));
     find_shape(&e, dispatch);
-    if (k->has_barrier) {
-        emit_rounds(&e, load_pointer(k, e.b, k->ptr, group, offsetof(tb_cpu_group, context)));
-    } else {
+    e.contexts = load_pointer(k, e.b, k->ptr, group, offsetof(tb_cpu_group, context));
+    if (k->has_barrier)
+        emit_rounds(&e);
+    else
         emit_loops(&e);
-    }
     LLVMBuildRetVoid(e.b);
 }

@@ -1,8 +1,8 @@
 /* Blocks, edges and values of the canonical kernel, numbered.
  *
- * Takes the function after cpu_prepare: every block ends with ret, br or a two-way br; promises k->blocks with distinct
- * successors and predecessors, reverse post-order numbers (the entry is 0), and k->values in program order, each with the
- * operation it is. */
+ * Takes the function after cpu_prepare: every block ends with ret, br or a two-way br; promises k->blocks
+ * with distinct successors and predecessors, reverse post-order numbers (the entry is 0), and k->values in
+ * program order, each with the operation it is. */
 #include "compiler/cpu/kernel.h"
 
 static void add_successors(cpu_kernel *k, int b)
@@ -11,7 +11,8 @@ static void add_successors(cpu_kernel *k, int b)
     LLVMValueRef end = LLVMGetBasicBlockTerminator(block->ir);
     LLVMOpcode opcode = LLVMGetInstructionOpcode(end);
     if (opcode != LLVMRet && opcode != LLVMBr)
-        cpu_fail(&k->job, TOMBAC_ERROR_COMPILER, "cpu engine: a block ends with something else than a branch");
+        cpu_fail(
+            &k->job, TOMBAC_ERROR_COMPILER, "cpu engine: a block ends with something else than a branch");
     int count = (int)LLVMGetNumSuccessors(end);
     for (int i = 0; i < count; i++) {
         int s = cpu_block_of(k, LLVMGetSuccessor(end, (unsigned)i));
@@ -40,7 +41,8 @@ static void add_predecessors(cpu_kernel *k)
 static void number_rpo(cpu_kernel *k)
 {
     int n = k->block_count, depth = 0, number = n;
-    int *stack = cpu_alloc(&k->job, (size_t)n, sizeof *stack), *next = cpu_alloc(&k->job, (size_t)n, sizeof *next);
+    int *stack = cpu_alloc(&k->job, (size_t)n, sizeof *stack),
+        *next = cpu_alloc(&k->job, (size_t)n, sizeof *next);
     for (int b = 0; b < n; b++) k->blocks[b].rpo = -1;
     stack[depth++] = 0;
     k->blocks[0].rpo = -2;
@@ -63,7 +65,8 @@ static void number_values(cpu_kernel *k)
 {
     int count = 0;
     for (int b = 0; b < k->block_count; b++)
-        for (LLVMValueRef i = LLVMGetFirstInstruction(k->blocks[b].ir); i; i = LLVMGetNextInstruction(i)) count++;
+        for (LLVMValueRef i = LLVMGetFirstInstruction(k->blocks[b].ir); i; i = LLVMGetNextInstruction(i))
+            count++;
     k->values = cpu_alloc(&k->job, (size_t)count, sizeof *k->values);
     for (int b = 0; b < k->block_count; b++) {
         k->blocks[b].first_value = k->value_count;
@@ -84,7 +87,8 @@ void cpu_graph_build(cpu_kernel *k)
     k->block_count = (int)LLVMCountBasicBlocks(k->function);
     k->blocks = cpu_alloc(&k->job, (size_t)k->block_count, sizeof *k->blocks);
     int b = 0;
-    for (LLVMBasicBlockRef ir = LLVMGetFirstBasicBlock(k->function); ir; ir = LLVMGetNextBasicBlock(ir), b++) {
+    for (LLVMBasicBlockRef ir = LLVMGetFirstBasicBlock(k->function); ir;
+        ir = LLVMGetNextBasicBlock(ir), b++) {
         k->blocks[b] = (cpu_block){.ir = ir, .idom = -1, .ipdom = -1, .loop = -1};
         cpu_map_put(&k->job, &k->block_map, ir, b);
     }
@@ -100,4 +104,7 @@ cpu_value *cpu_value_of(const cpu_kernel *k, LLVMValueRef ir)
     return number < 0 ? NULL : &k->values[number];
 }
 
-int cpu_block_of(const cpu_kernel *k, LLVMBasicBlockRef ir) { return cpu_map_get(&k->block_map, ir); }
+int cpu_block_of(const cpu_kernel *k, LLVMBasicBlockRef ir)
+{
+    return cpu_map_get(&k->block_map, ir);
+}

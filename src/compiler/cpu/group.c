@@ -1,10 +1,10 @@
 /* Accesses of one block that together cover runs of adjacent elements, done together.
  *
- * Takes the first access of a group; promises the values of all loads of the group, or, at the last store of a group, all stores.
- * Accesses belong together if their addresses differ by constants (address.c), their type is one, and nothing between them can
- * touch the memory. With all lanes active runs are moved by wide accesses (runs.c); else a loop over the active lanes moves each
- * lane's elements, since a wide access would touch bytes of others. The general variant, whose masks are rarely full, leaves
- * groups alone. */
+ * Takes the first access of a group; promises the values of all loads of the group, or, at the last store of
+ * a group, all stores. Accesses belong together if their addresses differ by constants (address.c), their
+ * type is one, and nothing between them can touch the memory. With all lanes active runs are moved by wide
+ * accesses (runs.c); else a loop over the active lanes moves each lane's elements, since a wide access would
+ * touch bytes of others. The general variant, whose masks are rarely full, leaves groups alone. */
 #include "compiler/cpu/memory.h"
 
 enum { MAX_MEMBERS = 128 };
@@ -33,7 +33,10 @@ static bool may_touch_memory(const cpu_value *value)
 {
     LLVMValueRef ir = value->ir;
     switch (LLVMGetInstructionOpcode(ir)) {
-    case LLVMStore: case LLVMAtomicRMW: case LLVMAtomicCmpXchg: case LLVMFence: return true;
+    case LLVMStore:
+    case LLVMAtomicRMW:
+    case LLVMAtomicCmpXchg:
+    case LLVMFence: return true;
     case LLVMLoad: return LLVMGetVolatile(ir) || LLVMGetOrdering(ir) != LLVMAtomicOrderingNotAtomic;
     case LLVMCall: break;
     default: return false;
@@ -73,7 +76,8 @@ static int run_at(const group *g, int i, unsigned *align)
 {
     int most = 64 / g->size, length = 1, run = 1;
     if (most > 32) most = 32;
-    while (i + length < g->count && length < most && g->members[i + length].delta == g->members[i].delta + length * g->size)
+    while (i + length < g->count && length < most &&
+           g->members[i + length].delta == g->members[i].delta + length * g->size)
         length++;
     while (run * 2 <= length) run *= 2;
     *align = g->members[i].align;
@@ -84,8 +88,13 @@ static int run_at(const group *g, int i, unsigned *align)
 
 static cpu_run describe(const group *g, int i, int run, unsigned align, int lanes)
 {
-    return (cpu_run){.element = g->element, .size = g->size, .run = run, .lanes = lanes,
-        .first = g->members[i].delta, .align = align, .shape = &g->shape};
+    return (cpu_run){.element = g->element,
+        .size = g->size,
+        .run = run,
+        .lanes = lanes,
+        .first = g->members[i].delta,
+        .align = align,
+        .shape = &g->shape};
 }
 
 static void row_addresses(cpu_kernel *k, const group *g, LLVMValueRef *rows)
@@ -93,8 +102,9 @@ static void row_addresses(cpu_kernel *k, const group *g, LLVMValueRef *rows)
     LLVMValueRef addresses = cpu_vector(k, g->pointer);
     for (int lane = 0; lane < LANES; lane++) {
         int first = lane >> g->shape.bits << g->shape.bits;
-        rows[lane] = lane == first ? LLVMBuildExtractElement(k->builder, addresses, cpu_int(k->i32, (uint64_t)lane), "")
-                                   : cpu_at(k, rows[first], cpu_shape_offset(&g->shape, lane - first));
+        rows[lane] = lane == first
+                         ? LLVMBuildExtractElement(k->builder, addresses, cpu_int(k->i32, (uint64_t)lane), "")
+                         : cpu_at(k, rows[first], cpu_shape_offset(&g->shape, lane - first));
     }
 }
 
@@ -127,7 +137,8 @@ static void load_whole(cpu_kernel *k, const group *g, LLVMValueRef *values)
                 values[i + e] = cpu_concat(k, joined, copies, LANES / copies);
             }
         }
-        for (i += run; i < g->count && g->members[i].delta == g->members[i - 1].delta; i++) values[i] = values[i - 1];
+        for (i += run; i < g->count && g->members[i].delta == g->members[i - 1].delta; i++)
+            values[i] = values[i - 1];
     }
 }
 
@@ -183,13 +194,14 @@ static void load_under_mask(cpu_kernel *k, const group *g, LLVMValueRef *values)
 {
     LLVMBasicBlockRef part, end, from[2];
     LLVMTypeRef type = cpu_vector_type(k, g->element);
-    lanewise w = {.group = g, .addresses = cpu_spill(k, cpu_vector(k, g->pointer))};
+    lanewise w = {.group = g};
     LLVMValueRef slow[MAX_MEMBERS];
     end = branch_on_full_mask(k, &part);
     load_whole(k, g, values);
     from[0] = LLVMGetInsertBlock(k->builder);
     LLVMBuildBr(k->builder, end);
     LLVMPositionBuilderAtEnd(k->builder, part);
+    w.addresses = cpu_spill(k, cpu_vector(k, g->pointer));
     for (int i = 0; i < g->count; i++) w.memory[i] = cpu_spill_room(k, g->element);
     cpu_lane_loop(k, k->mask, move_lane, &w);
     for (int i = 0; i < g->count; i++) slow[i] = cpu_unspill(k, w.memory[i], g->element);
@@ -207,11 +219,11 @@ static void store_under_mask(cpu_kernel *k, const group *g, const LLVMValueRef *
 {
     LLVMBasicBlockRef part, end;
     lanewise w = {.group = g, .store = true};
-    w.addresses = cpu_spill(k, cpu_vector(k, g->pointer));
     end = branch_on_full_mask(k, &part);
     store_whole(k, g, data);
     LLVMBuildBr(k->builder, end);
     LLVMPositionBuilderAtEnd(k->builder, part);
+    w.addresses = cpu_spill(k, cpu_vector(k, g->pointer));
     for (int i = 0; i < g->count; i++) w.memory[i] = cpu_spill(k, data[i]);
     cpu_lane_loop(k, k->mask, move_lane, &w);
     LLVMBuildBr(k->builder, end);

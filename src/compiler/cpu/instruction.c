@@ -1,13 +1,17 @@
 /* One instruction of the kernel, as scalars or as a vector.
  *
- * Takes the shapes; promises the value for all active lanes. A uniform or strided value is computed by scalar code on the first
- * lanes' operands, without the flags that speak of active lanes only (the first lane need not be one); a varying one by the same
- * instruction on vectors, flags kept. Divisors are 1 in inactive lanes. */
+ * Takes the shapes; promises the value for all active lanes. A uniform or strided value is computed by scalar
+ * code on the first lanes' operands, without the flags that speak of active lanes only (the first lane need
+ * not be one); a varying one by the same instruction on vectors, flags kept. Divisors are 1 in inactive
+ * lanes. */
 #include "compiler/cpu/kernel.h"
 
 #include <string.h>
 
-static LLVMValueRef operand(cpu_kernel *k, LLVMValueRef ir, unsigned i) { return cpu_vector(k, LLVMGetOperand(ir, i)); }
+static LLVMValueRef operand(cpu_kernel *k, LLVMValueRef ir, unsigned i)
+{
+    return cpu_vector(k, LLVMGetOperand(ir, i));
+}
 
 static bool is_division(LLVMOpcode opcode)
 {
@@ -18,12 +22,19 @@ static void copy_flags(LLVMValueRef to, LLVMValueRef from)
 {
     if (!LLVMIsAInstruction(to)) return;
     switch (LLVMGetInstructionOpcode(to)) {
-    case LLVMAdd: case LLVMSub: case LLVMMul: case LLVMShl:
+    case LLVMAdd:
+    case LLVMSub:
+    case LLVMMul:
+    case LLVMShl:
         LLVMSetNSW(to, LLVMGetNSW(from));
         LLVMSetNUW(to, LLVMGetNUW(from));
         break;
-    case LLVMLShr: case LLVMAShr: case LLVMUDiv: case LLVMSDiv: LLVMSetExact(to, LLVMGetExact(from)); break;
-    case LLVMZExt: case LLVMUIToFP: LLVMSetNNeg(to, LLVMGetNNeg(from)); break;
+    case LLVMLShr:
+    case LLVMAShr:
+    case LLVMUDiv:
+    case LLVMSDiv: LLVMSetExact(to, LLVMGetExact(from)); break;
+    case LLVMZExt:
+    case LLVMUIToFP: LLVMSetNNeg(to, LLVMGetNNeg(from)); break;
     default:
         if (LLVMCanValueUseFastMathFlags(to) && LLVMCanValueUseFastMathFlags(from))
             LLVMSetFastMathFlags(to, LLVMGetFastMathFlags(from));
@@ -33,11 +44,16 @@ static void copy_flags(LLVMValueRef to, LLVMValueRef from)
 static void drop_flags(LLVMValueRef ir)
 {
     switch (LLVMGetInstructionOpcode(ir)) {
-    case LLVMAdd: case LLVMSub: case LLVMMul: case LLVMShl: case LLVMTrunc:
+    case LLVMAdd:
+    case LLVMSub:
+    case LLVMMul:
+    case LLVMShl:
+    case LLVMTrunc:
         LLVMSetNSW(ir, 0);
         LLVMSetNUW(ir, 0);
         break;
-    case LLVMLShr: case LLVMAShr: LLVMSetExact(ir, 0); break;
+    case LLVMLShr:
+    case LLVMAShr: LLVMSetExact(ir, 0); break;
     case LLVMZExt: LLVMSetNNeg(ir, 0); break;
     default: break;
     }
@@ -88,10 +104,12 @@ void cpu_emit_scalars(cpu_kernel *k, cpu_value *value)
 /* ---- Addresses ---- */
 
 /* The scalar index number `copy` of `copies`, as 64 bits. */
-static LLVMValueRef scalar_index(cpu_kernel *k, LLVMValueRef index, uint64_t scale, bool in_bounds, int copy, int copies)
+static LLVMValueRef scalar_index(
+    cpu_kernel *k, LLVMValueRef index, uint64_t scale, bool in_bounds, int copy, int copies)
 {
     cpu_shape inner;
     if (in_bounds && cpu_index_assumed(k, index, scale, &inner)) {
+        k->index_assumed = true;
         /* See transfer.c: extend at the top of the block of lanes, then come back down in 64 bits. */
         LLVMValueRef narrow = cpu_scalar(k, LLVMGetOperand(index, 0), copy, copies);
         int64_t top = 0;
@@ -99,7 +117,8 @@ static LLVMValueRef scalar_index(cpu_kernel *k, LLVMValueRef index, uint64_t sca
             if (inner.stride[b] > 0 && b < inner.bits) top += inner.stride[b];
         if (LLVMGetInstructionOpcode(index) == LLVMSExt) return LLVMBuildSExt(k->builder, narrow, k->i64, "");
         LLVMValueRef last = LLVMBuildAdd(k->builder, narrow, cpu_int(LLVMTypeOf(narrow), (uint64_t)top), "");
-        return LLVMBuildSub(k->builder, LLVMBuildZExt(k->builder, last, k->i64, ""), cpu_int(k->i64, (uint64_t)top), "");
+        return LLVMBuildSub(
+            k->builder, LLVMBuildZExt(k->builder, last, k->i64, ""), cpu_int(k->i64, (uint64_t)top), "");
     }
     LLVMValueRef scalar = cpu_scalar(k, index, copy, copies);
     if (LLVMGetIntTypeWidth(LLVMTypeOf(scalar)) == 64) return scalar;
@@ -156,6 +175,8 @@ void cpu_emit_address(cpu_kernel *k, cpu_value *value)
     }
 }
 
+enum { LARGE_ARRAY = 16384 }; /* bytes, of all lanes */
+
 static void emit_array(cpu_kernel *k, cpu_value *value)
 {
     LLVMValueRef ir = value->ir, memory;
@@ -164,7 +185,8 @@ static void emit_array(cpu_kernel *k, cpu_value *value)
     uint64_t size = LLVMABISizeOfType(k->layout, LLVMGetAllocatedType(ir));
     if (size > (uint64_t)1 << 20)
         cpu_fail(&k->job, TOMBAC_ERROR_UNSUPPORTED, "cpu engine: a private array of more than 1 MiB");
-    if (k->has_barrier) { /* must outlive the return at a barrier */
+    /* Must outlive the return at a barrier; and large ones are no matter for the stack. */
+    if (k->has_barrier || size * LANES > LARGE_ARRAY) {
         memory = cpu_at(k, k->parameter[PARAM_CONTEXT], (int64_t)k->context_used);
         k->context_used += (size_t)(size * LANES + 63) / 64 * 64;
     } else {
@@ -176,12 +198,31 @@ static void emit_array(cpu_kernel *k, cpu_value *value)
 
 /* ---- Vectors ---- */
 
+/* x86 has no vector division of integers; up to 32 bits one of floating point is exact. The quotient of a and
+ * b below 2^32 is at least 1 / b away from the integer above it, and rounding to 53 bits moves it by less
+ * than 2^-20 / b; likewise below 2^16 with the 24 bits of float. */
+static LLVMValueRef divide(cpu_kernel *k, LLVMOpcode opcode, LLVMValueRef a, LLVMValueRef b, unsigned width)
+{
+    LLVMBuilderRef builder = k->builder;
+    bool is_signed = opcode == LLVMSDiv || opcode == LLVMSRem;
+    LLVMTypeRef type = LLVMTypeOf(a);
+    LLVMTypeRef wide = cpu_vector_type(k, width <= 16 ? k->f32 : LLVMDoubleTypeInContext(k->context));
+    LLVMOpcode to = is_signed ? LLVMSIToFP : LLVMUIToFP, from = is_signed ? LLVMFPToSI : LLVMFPToUI;
+    LLVMValueRef x = LLVMBuildCast(builder, to, a, wide, ""), y = LLVMBuildCast(builder, to, b, wide, "");
+    LLVMValueRef quotient = LLVMBuildCast(builder, from, LLVMBuildFDiv(builder, x, y, ""), type, "");
+    if (opcode == LLVMUDiv || opcode == LLVMSDiv) return quotient;
+    return LLVMBuildSub(builder, a, LLVMBuildMul(builder, quotient, b, ""), "");
+}
+
 static LLVMValueRef emit_binary(cpu_kernel *k, LLVMValueRef ir)
 {
     LLVMOpcode opcode = LLVMGetInstructionOpcode(ir);
     LLVMValueRef a = operand(k, ir, 0), b = operand(k, ir, 1);
-    if (is_division(opcode) && !LLVMIsConstant(LLVMGetOperand(ir, 1)))
+    if (is_division(opcode) && !LLVMIsConstant(LLVMGetOperand(ir, 1))) {
+        unsigned width = LLVMGetIntTypeWidth(LLVMTypeOf(ir));
         b = cpu_mask_select(k, k->mask, b, cpu_int(LLVMTypeOf(ir), 1));
+        if (width <= 32) return divide(k, opcode, a, b, width);
+    }
     return LLVMBuildBinOp(k->builder, opcode, a, b, "");
 }
 
@@ -219,11 +260,13 @@ static LLVMValueRef emit_part(cpu_kernel *k, LLVMValueRef ir)
 static unsigned bits_of(cpu_kernel *k, LLVMTypeRef type)
 {
     LLVMTypeKind kind = LLVMGetTypeKind(type);
-    return kind == LLVMIntegerTypeKind ? LLVMGetIntTypeWidth(type) : (unsigned)LLVMSizeOfTypeInBits(k->layout, type);
+    return kind == LLVMIntegerTypeKind ? LLVMGetIntTypeWidth(type)
+                                       : (unsigned)LLVMSizeOfTypeInBits(k->layout, type);
 }
 
 /* Part i of `want` bits of a value whose parts have `have` bits. */
-static LLVMValueRef integer_part(cpu_kernel *k, const LLVMValueRef *parts, unsigned have, unsigned want, unsigned i)
+static LLVMValueRef integer_part(
+    cpu_kernel *k, const LLVMValueRef *parts, unsigned have, unsigned want, unsigned i)
 {
     LLVMBuilderRef b = k->builder;
     LLVMTypeRef type = cpu_vector_type(k, LLVMIntTypeInContext(k->context, want));
@@ -247,8 +290,10 @@ static LLVMValueRef integer_part(cpu_kernel *k, const LLVMValueRef *parts, unsig
 static LLVMValueRef emit_short_bitcast(cpu_kernel *k, LLVMValueRef ir)
 {
     LLVMTypeRef from = LLVMTypeOf(LLVMGetOperand(ir, 0)), to = LLVMTypeOf(ir);
-    bool from_vector = LLVMGetTypeKind(from) == LLVMVectorTypeKind, to_vector = LLVMGetTypeKind(to) == LLVMVectorTypeKind;
-    unsigned from_count = from_vector ? LLVMGetVectorSize(from) : 1, to_count = to_vector ? LLVMGetVectorSize(to) : 1;
+    bool from_vector = LLVMGetTypeKind(from) == LLVMVectorTypeKind,
+         to_vector = LLVMGetTypeKind(to) == LLVMVectorTypeKind;
+    unsigned from_count = from_vector ? LLVMGetVectorSize(from) : 1,
+             to_count = to_vector ? LLVMGetVectorSize(to) : 1;
     LLVMTypeRef from_element = from_vector ? LLVMGetElementType(from) : from;
     LLVMTypeRef to_element = to_vector ? LLVMGetElementType(to) : to;
     unsigned have = bits_of(k, from_element), want = bits_of(k, to_element);
@@ -270,22 +315,54 @@ static LLVMValueRef emit_short_bitcast(cpu_kernel *k, LLVMValueRef ir)
 static LLVMValueRef emit_vector(cpu_kernel *k, LLVMValueRef ir)
 {
     LLVMOpcode opcode = LLVMGetInstructionOpcode(ir);
-    if (opcode == LLVMBitCast && (LLVMGetTypeKind(LLVMTypeOf(ir)) == LLVMVectorTypeKind ||
-                                     LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(ir, 0))) == LLVMVectorTypeKind))
+    if (opcode == LLVMBitCast &&
+        (LLVMGetTypeKind(LLVMTypeOf(ir)) == LLVMVectorTypeKind ||
+            LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(ir, 0))) == LLVMVectorTypeKind))
         return emit_short_bitcast(k, ir);
     switch (opcode) {
-    case LLVMAdd: case LLVMSub: case LLVMMul: case LLVMShl: case LLVMLShr: case LLVMAShr: case LLVMAnd: case LLVMOr:
-    case LLVMXor: case LLVMFAdd: case LLVMFSub: case LLVMFMul: case LLVMFDiv: case LLVMFRem: case LLVMUDiv: case LLVMSDiv:
-    case LLVMURem: case LLVMSRem: return emit_binary(k, ir);
+    case LLVMAdd:
+    case LLVMSub:
+    case LLVMMul:
+    case LLVMShl:
+    case LLVMLShr:
+    case LLVMAShr:
+    case LLVMAnd:
+    case LLVMOr:
+    case LLVMXor:
+    case LLVMFAdd:
+    case LLVMFSub:
+    case LLVMFMul:
+    case LLVMFDiv:
+    case LLVMFRem:
+    case LLVMUDiv:
+    case LLVMSDiv:
+    case LLVMURem:
+    case LLVMSRem: return emit_binary(k, ir);
     case LLVMFNeg: return LLVMBuildFNeg(k->builder, operand(k, ir, 0), "");
-    case LLVMTrunc: case LLVMZExt: case LLVMSExt: case LLVMFPToUI: case LLVMFPToSI: case LLVMUIToFP: case LLVMSIToFP:
-    case LLVMFPTrunc: case LLVMFPExt: case LLVMPtrToInt: case LLVMIntToPtr: case LLVMBitCast: case LLVMAddrSpaceCast:
+    case LLVMTrunc:
+    case LLVMZExt:
+    case LLVMSExt:
+    case LLVMFPToUI:
+    case LLVMFPToSI:
+    case LLVMUIToFP:
+    case LLVMSIToFP:
+    case LLVMFPTrunc:
+    case LLVMFPExt:
+    case LLVMPtrToInt:
+    case LLVMIntToPtr:
+    case LLVMBitCast:
+    case LLVMAddrSpaceCast:
         return LLVMBuildCast(k->builder, opcode, operand(k, ir, 0), cpu_vector_type(k, LLVMTypeOf(ir)), "");
     case LLVMFreeze: return LLVMBuildFreeze(k->builder, operand(k, ir, 0), "");
-    case LLVMICmp: return LLVMBuildICmp(k->builder, LLVMGetICmpPredicate(ir), operand(k, ir, 0), operand(k, ir, 1), "");
-    case LLVMFCmp: return LLVMBuildFCmp(k->builder, LLVMGetFCmpPredicate(ir), operand(k, ir, 0), operand(k, ir, 1), "");
+    case LLVMICmp:
+        return LLVMBuildICmp(k->builder, LLVMGetICmpPredicate(ir), operand(k, ir, 0), operand(k, ir, 1), "");
+    case LLVMFCmp:
+        return LLVMBuildFCmp(k->builder, LLVMGetFCmpPredicate(ir), operand(k, ir, 0), operand(k, ir, 1), "");
     case LLVMSelect: return emit_select(k, ir);
-    case LLVMExtractElement: case LLVMInsertElement: case LLVMExtractValue: case LLVMInsertValue: return emit_part(k, ir);
+    case LLVMExtractElement:
+    case LLVMInsertElement:
+    case LLVMExtractValue:
+    case LLVMInsertValue: return emit_part(k, ir);
     default: break;
     }
     char *text = LLVMPrintValueToString(ir), copy[160];
@@ -302,10 +379,9 @@ void cpu_emit_instruction(cpu_kernel *k, cpu_value *value)
     case LLVMCall: cpu_emit_call(k, value); return;
     case LLVMAlloca: emit_array(k, value); return;
     case LLVMGetElementPtr: cpu_emit_address(k, value); return;
-    case LLVMAtomicRMW: case LLVMAtomicCmpXchg: cpu_emit_atomic(k, value); return;
-    case LLVMFence:
-        LLVMInsertIntoBuilder(k->builder, LLVMInstructionClone(value->ir));
-        return;
+    case LLVMAtomicRMW:
+    case LLVMAtomicCmpXchg: cpu_emit_atomic(k, value); return;
+    case LLVMFence: LLVMInsertIntoBuilder(k->builder, LLVMInstructionClone(value->ir)); return;
     case LLVMLoad:
         if (!value->copies) {
             cpu_emit_load(k, value);
@@ -319,6 +395,7 @@ void cpu_emit_instruction(cpu_kernel *k, cpu_value *value)
         return;
     }
     LLVMValueRef vector = emit_vector(k, value->ir);
-    copy_flags(vector, value->ir);
+    if (LLVMIsAInstruction(vector) && LLVMGetInstructionOpcode(vector) == LLVMGetInstructionOpcode(value->ir))
+        copy_flags(vector, value->ir);
     cpu_define(k, value, 0, vector);
 }

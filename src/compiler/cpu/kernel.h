@@ -1,19 +1,17 @@
 /* One kernel on its way through the vectoriser: the facts that the passes find, and who finds them.
  *
- *     prepare.c      IR of the kernel -> canonical IR: one return, two-way branches, barriers at the start of a block
- *     graph.c        blocks, edges, values                                       (fills cpu_block, cpu_value)
- *     dominance.c    dominators, post-dominators
- *     loops.c        natural loops, and the order in which blocks are laid out
- *     shape.c        the lattice of lane shapes;  transfer.c: the shape of each instruction's result
- *     divergence.c   fixpoint of shapes and of divergent control
- *     masks.c        which blocks share an execution mask
- *     linearise.c    blocks to vector code under masks (uses value.c, instruction.c, memory.c, group.c, lanes.c,
- *                    collective.c)
- *     barrier.c      states: what is saved at a barrier and restored after it
+ *     prepare.c      IR of the kernel -> canonical IR: one return, two-way branches, barriers at the start of
+ * a block graph.c        blocks, edges, values                                       (fills cpu_block,
+ * cpu_value) dominance.c    dominators, post-dominators loops.c        natural loops, and the order in which
+ * blocks are laid out shape.c        the lattice of lane shapes;  transfer.c: the shape of each instruction's
+ * result divergence.c   fixpoint of shapes and of divergent control masks.c        which blocks share an
+ * execution mask linearise.c    blocks to vector code under masks (uses value.c, instruction.c, memory.c,
+ * group.c, lanes.c, collective.c) barrier.c      states: what is saved at a barrier and restored after it
  *     entry.c        the loop over SIMD-groups, the entry point
  *
- * Blocks and values are numbers into k->blocks and k->values. Memory of the analysis comes from one arena. A pass that finds
- * something that it cannot do calls cpu_fail, which leaves all passes at once (setjmp in vectorise.c). */
+ * Blocks and values are numbers into k->blocks and k->values. Memory of the analysis comes from one arena. A
+ * pass that finds something that it cannot do calls cpu_fail, which leaves all passes at once (setjmp in
+ * vectorise.c). */
 #ifndef TB_COMPILER_CPU_KERNEL_H
 #define TB_COMPILER_CPU_KERNEL_H
 
@@ -28,8 +26,9 @@
 enum { LANES = TB_SIMD_WIDTH, LANE_BITS = 5, MAX_COPIES = 4 };
 
 /* ---- Shapes ----
- * Lanes come in aligned blocks of 2^bits. In each block, lane l holds base + sum over b of stride[b] * (bit b of l), in the
- * arithmetic of the value's type. Uniform is bits = 5 and no stride; a varying value has bits = 0. */
+ * Lanes come in aligned blocks of 2^bits. In each block, lane l holds base + sum over b of stride[b] * (bit b
+ * of l), in the arithmetic of the value's type. Uniform is bits = 5 and no stride; a varying value has bits =
+ * 0. */
 typedef struct cpu_shape {
     int64_t stride[LANE_BITS];
     int8_t bits;
@@ -44,11 +43,11 @@ typedef struct cpu_value {
     int block;
     cpu_operation operation; /* of calls; OP_NONE if it is no call of ours */
     cpu_shape shape;
-    int cell;    /* private arrays kept cell by cell: bytes of a cell, else 0 */
-    int copies;  /* kept as that many scalars (first lanes of the blocks of lanes), 0: kept as a vector */
-    bool crosses;        /* used in another block */
-    bool done;           /* already emitted, together with an earlier instruction */
-    LLVMTypeRef type;    /* of one copy, or of the vector */
+    int cell;     /* private arrays kept cell by cell: bytes of a cell, else 0 */
+    int copies;   /* kept as that many scalars (first lanes of the blocks of lanes), 0: kept as a vector */
+    bool crosses; /* used in another block */
+    bool done;    /* already emitted, together with an earlier instruction */
+    LLVMTypeRef type;                  /* of one copy, or of the vector */
     LLVMValueRef now[MAX_COPIES];      /* the definition, while its block is being emitted */
     LLVMValueRef slot[MAX_COPIES];     /* memory of a value that crosses blocks */
     LLVMValueRef incoming[MAX_COPIES]; /* phis: what edges store */
@@ -58,12 +57,12 @@ typedef struct cpu_block {
     LLVMBasicBlockRef ir;
     int successors[2], successor_count; /* distinct */
     int *predecessors, predecessor_count;
-    int first_value, value_count;       /* values are numbered in program order */
-    int rpo;                            /* reverse post-order */
-    int idom, ipdom;                    /* immediate (post-)dominator; -1: none; the root's is itself */
+    int first_value, value_count; /* values are numbered in program order */
+    int rpo;                      /* reverse post-order */
+    int idom, ipdom;              /* immediate (post-)dominator; -1: none; the root's is itself */
     int dom_in, dom_out, pdom_in, pdom_out;
-    int loop;                           /* innermost, -1: none */
-    int position;                       /* in k->order */
+    int loop;              /* innermost, -1: none */
+    int position;          /* in k->order */
     bool forced;           /* leaves a loop around a barrier: uniform by the language's rule */
     bool divergent_branch; /* lanes may go both ways */
     bool divergent_phis;   /* lanes may arrive by different edges */
@@ -79,16 +78,16 @@ typedef struct cpu_block {
 
 typedef struct cpu_loop {
     int header, latch, parent, depth;
-    bool divergent;   /* lanes may leave in different iterations */
+    bool divergent; /* lanes may leave in different iterations */
     bool has_barrier;
     uint64_t *members;
 } cpu_loop;
 
 /* Which code is being made: the same analysis and emission run once per variant. */
 typedef enum cpu_layout {
-    LAYOUT_ROWS,    /* a full SIMD-group that lies in one row: x is first + lane, y and z are uniform */
-    LAYOUT_BOX,     /* a full SIMD-group of several whole rows, whose width is a known power of two */
-    LAYOUT_GENERAL  /* anything, with a mask of the threads that exist */
+    LAYOUT_ROWS,   /* a full SIMD-group that lies in one row: x is first + lane, y and z are uniform */
+    LAYOUT_BOX,    /* a full SIMD-group of several whole rows, whose width is a known power of two */
+    LAYOUT_GENERAL /* anything, with a mask of the threads that exist */
 } cpu_layout;
 
 typedef struct cpu_variant {
@@ -119,6 +118,7 @@ typedef struct cpu_kernel {
     int *order;
     cpu_map block_map, value_map;
     bool has_barrier;
+    bool index_assumed; /* an address was taken as strided by cpu_index_assumed */
 
     /* variant */
     cpu_layout variant;
@@ -128,14 +128,14 @@ typedef struct cpu_kernel {
     LLVMBuilderRef builder, entry_builder; /* entry_builder: end of the block of allocas */
     LLVMValueRef step;                     /* function being made */
     LLVMBasicBlockRef entry, init;
-    cpu_map arguments;                     /* parameter of the kernel -> its place among the step's */
-    LLVMValueRef parameter[8];             /* step parameters after the kernel's own */
-    LLVMValueRef thread_base;              /* index of the first thread */
-    LLVMValueRef position[3];              /* of the first thread; of all threads in the general variant */
-    LLVMValueRef all, entry_mask;          /* constant true; mask of the threads that exist */
-    LLVMValueRef mask;                     /* of the block being emitted */
-    LLVMValueRef dummy;                    /* 64 bytes of nothing, for loads without a lane */
-    int current;                           /* block being emitted */
+    cpu_map arguments;            /* parameter of the kernel -> its place among the step's */
+    LLVMValueRef parameter[8];    /* step parameters after the kernel's own */
+    LLVMValueRef thread_base;     /* index of the first thread */
+    LLVMValueRef position[3];     /* of the first thread; of all threads in the general variant */
+    LLVMValueRef all, entry_mask; /* constant true; mask of the threads that exist */
+    LLVMValueRef mask;            /* of the block being emitted */
+    LLVMValueRef dummy;           /* 64 bytes of nothing, for loads without a lane */
+    int current;                  /* block being emitted */
     size_t context_used;
     struct cpu_barrier *barriers;
     int barrier_count;
@@ -146,8 +146,13 @@ typedef struct cpu_kernel {
 
 /* Positions in k->parameter. */
 enum {
-    PARAM_DISPATCH, PARAM_SIMDGROUP, PARAM_MEMORY, PARAM_CONTEXT, PARAM_GROUPS_PER_ROW,
-    PARAM_WIDTH_FACTOR,  /* reciprocal (entry.c) of SIMD-groups per row, or of the width in the general variant */
+    PARAM_DISPATCH,
+    PARAM_SIMDGROUP,
+    PARAM_MEMORY,
+    PARAM_CONTEXT,
+    PARAM_GROUPS_PER_ROW,
+    PARAM_WIDTH_FACTOR, /* reciprocal (entry.c) of SIMD-groups per row, or of the width in the general variant
+                         */
     PARAM_HEIGHT_FACTOR, /* reciprocal of the height */
     PARAM_STATE,         /* barrier to resume at, or one more than the last: start */
     PARAM_COUNT
@@ -221,11 +226,11 @@ LLVMValueRef cpu_vector(cpu_kernel *k, LLVMValueRef ir);
 void cpu_define(cpu_kernel *k, cpu_value *value, int copy, LLVMValueRef definition);
 bool cpu_is_uniform(const cpu_kernel *k, LLVMValueRef ir);
 /* Masks are <32 x i1>. */
-LLVMValueRef cpu_mask_bits(cpu_kernel *k, LLVMValueRef mask);      /* i32 */
-LLVMValueRef cpu_mask_any(cpu_kernel *k, LLVMValueRef mask);       /* i1 */
-LLVMValueRef cpu_mask_all(cpu_kernel *k, LLVMValueRef mask);       /* i1 */
+LLVMValueRef cpu_mask_bits(cpu_kernel *k, LLVMValueRef mask); /* i32 */
+LLVMValueRef cpu_mask_any(cpu_kernel *k, LLVMValueRef mask);  /* i1 */
+LLVMValueRef cpu_mask_all(cpu_kernel *k, LLVMValueRef mask);  /* i1 */
 LLVMValueRef cpu_mask_and(cpu_kernel *k, LLVMValueRef mask, LLVMValueRef condition);
-LLVMValueRef cpu_mask_first(cpu_kernel *k, LLVMValueRef mask);     /* i32: lowest lane; mask is not empty */
+LLVMValueRef cpu_mask_first(cpu_kernel *k, LLVMValueRef mask); /* i32: lowest lane; mask is not empty */
 /* `value` where the mask is set, `other` (a scalar) elsewhere. */
 LLVMValueRef cpu_mask_select(cpu_kernel *k, LLVMValueRef mask, LLVMValueRef value, LLVMValueRef other);
 
@@ -237,6 +242,8 @@ void cpu_emit_store(cpu_kernel *k, cpu_value *value);
 void cpu_emit_atomic(cpu_kernel *k, cpu_value *value);
 void cpu_emit_call(cpu_kernel *k, cpu_value *value);
 void cpu_emit_collective(cpu_kernel *k, cpu_value *value);
+/* Over the active lanes below each. */
+LLVMValueRef cpu_exclusive_sum(cpu_kernel *k, LLVMValueRef v);
 void cpu_emit_matrix(cpu_kernel *k, cpu_value *value);
 void cpu_emit_address(cpu_kernel *k, cpu_value *value);
 

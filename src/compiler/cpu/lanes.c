@@ -1,8 +1,9 @@
 /* What has no vector form runs lane by lane: atomics, calls into the host, scattered bytes.
  *
- * Takes the mask; promises that the active lanes, and only they, run the instruction once each, the lowest first (one of the
- * orders that Metal allows). Operands that differ between lanes are written to the stack once and read back by lane number: an
- * extractelement at a variable place would do that in every iteration. */
+ * Takes the mask; promises that the active lanes, and only they, run the instruction once each, the lowest
+ * first (one of the orders that Metal allows). Operands that differ between lanes are written to the stack
+ * once and read back by lane number: an extractelement at a variable place would do that in every iteration.
+ */
 #include "compiler/cpu/kernel.h"
 
 /* ---- Vectors in memory ---- */
@@ -103,10 +104,14 @@ static LLVMValueRef combine_plain(cpu_kernel *k, LLVMAtomicRMWBinOp op, LLVMValu
     case LLVMAtomicRMWBinOpNand: return LLVMBuildNot(b, LLVMBuildAnd(b, old, x, ""), "");
     case LLVMAtomicRMWBinOpOr: return LLVMBuildOr(b, old, x, "");
     case LLVMAtomicRMWBinOpXor: return LLVMBuildXor(b, old, x, "");
-    case LLVMAtomicRMWBinOpMax: return LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntSGT, old, x, ""), old, x, "");
-    case LLVMAtomicRMWBinOpMin: return LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntSLT, old, x, ""), old, x, "");
-    case LLVMAtomicRMWBinOpUMax: return LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntUGT, old, x, ""), old, x, "");
-    case LLVMAtomicRMWBinOpUMin: return LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntULT, old, x, ""), old, x, "");
+    case LLVMAtomicRMWBinOpMax:
+        return LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntSGT, old, x, ""), old, x, "");
+    case LLVMAtomicRMWBinOpMin:
+        return LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntSLT, old, x, ""), old, x, "");
+    case LLVMAtomicRMWBinOpUMax:
+        return LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntUGT, old, x, ""), old, x, "");
+    case LLVMAtomicRMWBinOpUMin:
+        return LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntULT, old, x, ""), old, x, "");
     case LLVMAtomicRMWBinOpFAdd: return LLVMBuildFAdd(b, old, x, "");
     case LLVMAtomicRMWBinOpFSub: return LLVMBuildFSub(b, old, x, "");
     default: return NULL;
@@ -152,7 +157,8 @@ LLVMValueRef cpu_by_lanes(cpu_kernel *k, LLVMValueRef ir)
     one d = {.ir = ir, .count = LLVMGetNumOperands(ir)};
     if (LLVMIsACallInst(ir)) d.count--;
     if (d.count > MAX_OPERANDS)
-        cpu_fail(&k->job, TOMBAC_ERROR_UNSUPPORTED, "cpu engine: a call with more than %d operands", MAX_OPERANDS);
+        cpu_fail(
+            &k->job, TOMBAC_ERROR_UNSUPPORTED, "cpu engine: a call with more than %d operands", MAX_OPERANDS);
     for (int i = 0; i < d.count; i++) {
         LLVMValueRef o = LLVMGetOperand(ir, (unsigned)i);
         d.spilled[i] = cpu_is_uniform(k, o) ? NULL : LLVMTypeOf(o);
@@ -162,7 +168,8 @@ LLVMValueRef cpu_by_lanes(cpu_kernel *k, LLVMValueRef ir)
     LLVMTypeKind kind = LLVMGetTypeKind(type);
     if (kind != LLVMVoidTypeKind && LLVMGetFirstUse(ir))
         d.result_count = kind == LLVMStructTypeKind ? (int)LLVMCountStructElementTypes(type) : 1;
-    if (d.result_count > 2) cpu_fail(&k->job, TOMBAC_ERROR_UNSUPPORTED, "cpu engine: a call that returns a large struct");
+    if (d.result_count > 2)
+        cpu_fail(&k->job, TOMBAC_ERROR_UNSUPPORTED, "cpu engine: a call that returns a large struct");
     for (int i = 0; i < d.result_count; i++) {
         d.result_type[i] = d.result_count > 1 ? LLVMStructGetTypeAtIndex(type, (unsigned)i) : type;
         d.result[i] = cpu_spill_room(k, d.result_type[i]);
@@ -172,7 +179,8 @@ LLVMValueRef cpu_by_lanes(cpu_kernel *k, LLVMValueRef ir)
     if (d.result_count == 1) return cpu_unspill(k, d.result[0], d.result_type[0]);
     LLVMValueRef result = LLVMGetPoison(cpu_vector_type(k, type));
     for (int i = 0; i < d.result_count; i++)
-        result = LLVMBuildInsertValue(k->builder, result, cpu_unspill(k, d.result[i], d.result_type[i]), (unsigned)i, "");
+        result = LLVMBuildInsertValue(
+            k->builder, result, cpu_unspill(k, d.result[i], d.result_type[i]), (unsigned)i, "");
     return result;
 }
 
@@ -186,7 +194,8 @@ static LLVMValueRef combine_lanes(cpu_kernel *k, LLVMAtomicRMWBinOp op, LLVMValu
     uint64_t top = (uint64_t)1 << (LLVMGetIntTypeWidth(element) - 1), neutral = 0;
     const char *name;
     switch (op) {
-    case LLVMAtomicRMWBinOpAdd: case LLVMAtomicRMWBinOpSub: name = "llvm.vector.reduce.add"; break;
+    case LLVMAtomicRMWBinOpAdd:
+    case LLVMAtomicRMWBinOpSub: name = "llvm.vector.reduce.add"; break;
     case LLVMAtomicRMWBinOpOr: name = "llvm.vector.reduce.or"; break;
     case LLVMAtomicRMWBinOpXor: name = "llvm.vector.reduce.xor"; break;
     case LLVMAtomicRMWBinOpAnd: name = "llvm.vector.reduce.and", neutral = ~(uint64_t)0; break;
@@ -200,33 +209,40 @@ static LLVMValueRef combine_lanes(cpu_kernel *k, LLVMAtomicRMWBinOp op, LLVMValu
     return cpu_intrinsic(k, name, &type, 1, &x, 1);
 }
 
-/* All lanes on one address, and nobody asks for the old value: one atomic operation. */
-static bool emit_combined(cpu_kernel *k, LLVMValueRef ir)
+/* All lanes on one address: one operation with what they give together. Old values, where asked for, are
+ * those of the order of lanes, which for additions is the old value before all and the sum of the lanes
+ * below. */
+static bool emit_combined(cpu_kernel *k, cpu_value *value)
 {
-    LLVMValueRef pointer = LLVMGetOperand(ir, 0);
-    if (LLVMGetInstructionOpcode(ir) != LLVMAtomicRMW || LLVMGetFirstUse(ir) || !cpu_is_uniform(k, pointer) ||
-        LLVMGetVolatile(ir))
+    LLVMValueRef ir = value->ir, pointer = LLVMGetOperand(ir, 0), old;
+    if (LLVMGetInstructionOpcode(ir) != LLVMAtomicRMW || !cpu_is_uniform(k, pointer) || LLVMGetVolatile(ir))
         return false;
     LLVMAtomicRMWBinOp op = LLVMGetAtomicRMWBinOp(ir);
-    if (LLVMGetTypeKind(LLVMTypeOf(ir)) != LLVMIntegerTypeKind) return false;
-    LLVMValueRef x = combine_lanes(k, op, cpu_vector(k, LLVMGetOperand(ir, 1)));
+    bool used = LLVMGetFirstUse(ir), adds = op == LLVMAtomicRMWBinOpAdd || op == LLVMAtomicRMWBinOpSub;
+    if (LLVMGetTypeKind(LLVMTypeOf(ir)) != LLVMIntegerTypeKind || (used && !adds)) return false;
+    LLVMValueRef wide = cpu_vector(k, LLVMGetOperand(ir, 1)), x = combine_lanes(k, op, wide);
     if (!x) return false;
     LLVMValueRef address = cpu_scalar(k, pointer, 0, 1);
     if (is_threadgroup_memory(pointer)) {
-        LLVMValueRef old = LLVMBuildLoad2(k->builder, LLVMTypeOf(x), address, "");
+        old = LLVMBuildLoad2(k->builder, LLVMTypeOf(x), address, "");
         LLVMBuildStore(k->builder, combine_plain(k, op, old, x), address);
-        return true;
+    } else {
+        old = LLVMInstructionClone(ir);
+        LLVMSetOperand(old, 0, address);
+        LLVMSetOperand(old, 1, x);
+        LLVMInsertIntoBuilder(k->builder, old);
     }
-    LLVMValueRef clone = LLVMInstructionClone(ir);
-    LLVMSetOperand(clone, 0, address);
-    LLVMSetOperand(clone, 1, x);
-    LLVMInsertIntoBuilder(k->builder, clone);
+    if (!used) return true;
+    LLVMValueRef below = cpu_exclusive_sum(k, wide), all = cpu_splat(k, old);
+    cpu_define(k, value, 0,
+        op == LLVMAtomicRMWBinOpAdd ? LLVMBuildAdd(k->builder, all, below, "")
+                                    : LLVMBuildSub(k->builder, all, below, ""));
     return true;
 }
 
 void cpu_emit_atomic(cpu_kernel *k, cpu_value *value)
 {
-    if (emit_combined(k, value->ir)) return;
+    if (emit_combined(k, value)) return;
     LLVMValueRef result = cpu_by_lanes(k, value->ir);
     if (result) cpu_define(k, value, 0, result);
 }

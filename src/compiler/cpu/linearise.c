@@ -1,22 +1,28 @@
 /* Partial linearisation with guarded dispatch: the kernel's blocks as straight vector code under masks.
  *
- * Takes shapes, divergence, masks; makes the step function, which runs one SIMD-group (from one barrier to the next).
- * Invariant: a block with memory accesses, calls, divisions or a uniform branch is entered only if at least one of its lanes is
- * active. Hence uniform values can be scalar code, uniform loads never happen for nobody, and uniform loops end.
+ * Takes shapes, divergence, masks; makes the step function, which runs one SIMD-group (from one barrier to
+ * the next). Invariant: a block with memory accesses, calls, divisions or a uniform branch is entered only if
+ * at least one of its lanes is active. Hence uniform values can be scalar code, uniform loads never happen
+ * for nobody, and uniform loops end.
  *
- * Method (Moll and Hack, PLDI 2018, with tests added at run time): blocks are emitted in k->order. A uniform branch stays a branch.
- * A divergent one only adds its lanes to the waiting masks of both successors; then control goes to the first block in the
- * order that may have waiting lanes: the block's `pending` set, filled by all blocks that may run before. Unless the next one is
- * certain to have lanes (or cheap), its mask is tested. The latch of a divergent loop has the loop's header first in that
- * chain: "again while any lane is left".
+ * Method (Moll and Hack, PLDI 2018, with tests added at run time): blocks are emitted in k->order. A uniform
+ * branch stays a branch. A divergent one only adds its lanes to the waiting masks of both successors; then
+ * control goes to the first block in the order that may have waiting lanes: the block's `pending` set, filled
+ * by all blocks that may run before. Unless the next one is certain to have lanes (or cheap), its mask is
+ * tested. The latch of a divergent loop has the loop's header first in that chain: "again while any lane is
+ * left".
  *
- * Phis: edges store into `incoming` slots, under the edge's mask where lanes may come by several edges; the block reads them on
- * entry. All values of an edge are read before the first is stored, since phis are parallel copies. */
+ * Phis: edges store into `incoming` slots, under the edge's mask where lanes may come by several edges; the
+ * block reads them on entry. All values of an edge are read before the first is stored, since phis are
+ * parallel copies. */
 #include "compiler/cpu/kernel.h"
 
 #include <stdlib.h>
 
-static bool is_phi(LLVMValueRef ir) { return ir && LLVMGetInstructionOpcode(ir) == LLVMPHI; }
+static bool is_phi(LLVMValueRef ir)
+{
+    return ir && LLVMGetInstructionOpcode(ir) == LLVMPHI;
+}
 
 static bool leaves_divergent_loop(const cpu_kernel *k, int from, int to)
 {
@@ -44,7 +50,8 @@ static int read_phi(cpu_kernel *k, cpu_value *phi, int from, LLVMValueRef mask, 
     LLVMValueRef in = incoming_value(k, phi->ir, from);
     int count = phi->copies ? phi->copies : 1;
     if (LLVMIsUndef(in)) return 0;
-    for (int i = 0; i < phi->copies; i++) out[i] = (copy){cpu_scalar(k, in, i, phi->copies), phi->incoming[i]};
+    for (int i = 0; i < phi->copies; i++)
+        out[i] = (copy){cpu_scalar(k, in, i, phi->copies), phi->incoming[i]};
     if (phi->copies) return count;
     LLVMValueRef value = cpu_vector(k, in);
     if (blend && mask != k->all) {
@@ -60,8 +67,8 @@ static void take_edge(cpu_kernel *k, int from, int to, LLVMValueRef mask)
 {
     const cpu_block *p = &k->blocks[from], *s = &k->blocks[to];
     bool same_mask = !p->divergent_branch && s->leader == p->leader;
-    /* A header's inactive lanes are dead (lcssa); alone or with the whole mask nothing is to be kept, except exits that
-     * collect lanes over several iterations. */
+    /* A header's inactive lanes are dead (lcssa); alone or with the whole mask nothing is to be kept, except
+     * exits that collect lanes over several iterations. */
     bool blend = !cpu_is_header(k, to) &&
                  (leaves_divergent_loop(k, from, to) || !(s->predecessor_count == 1 || same_mask));
     copy *copies = cpu_alloc(&k->job, (size_t)(s->value_count + 1) * MAX_COPIES, sizeof *copies);
@@ -72,11 +79,13 @@ static void take_edge(cpu_kernel *k, int from, int to, LLVMValueRef mask)
     if (s->leader != to || !s->pending_mask) return;
     LLVMValueRef waiting = mask;
     if (mask != k->all)
-        waiting = LLVMBuildOr(k->builder, LLVMBuildLoad2(k->builder, k->mask_type, s->pending_mask, ""), mask, "");
+        waiting =
+            LLVMBuildOr(k->builder, LLVMBuildLoad2(k->builder, k->mask_type, s->pending_mask, ""), mask, "");
     LLVMBuildStore(k->builder, waiting, s->pending_mask);
 }
 
-/* The same for a divergent branch; blends at the exits of divergent loops are skipped while no lane leaves. */
+/* The same for a divergent branch; blends at the exits of divergent loops are skipped while no lane leaves.
+ */
 static void take_divergent_edge(cpu_kernel *k, int from, int to, LLVMValueRef mask)
 {
     if (!leaves_divergent_loop(k, from, to) || !is_phi(LLVMGetFirstInstruction(k->blocks[to].ir))) {
@@ -93,8 +102,8 @@ static void take_divergent_edge(cpu_kernel *k, int from, int to, LLVMValueRef ma
 
 /* ---- Dispatch ---- */
 
-/* Goes to the first block with waiting lanes among the pending ones of `from` and `targets`. `certain`: a target that surely
- * has lanes, -1: none. */
+/* Goes to the first block with waiting lanes among the pending ones of `from` and `targets`. `certain`: a
+ * target that surely has lanes, -1: none. */
 static void dispatch(cpu_kernel *k, int from, const int *targets, int target_count, int certain)
 {
     int n = k->block_count, count = 0;
@@ -105,7 +114,8 @@ static void dispatch(cpu_kernel *k, int from, const int *targets, int target_cou
     for (int b = 0; b < n; b++) { /* insertion by position; chains are short */
         if (!cpu_set_has(set, b)) continue;
         int i = count++;
-        for (; i > 0 && k->blocks[chain[i - 1]].position > k->blocks[b].position; i--) chain[i] = chain[i - 1];
+        for (; i > 0 && k->blocks[chain[i - 1]].position > k->blocks[b].position; i--)
+            chain[i] = chain[i - 1];
         chain[i] = b;
     }
     for (int i = 0; i < count; i++)
@@ -132,8 +142,8 @@ static void emit_return(cpu_kernel *k)
         LLVMBuildRetVoid(k->builder);
 }
 
-/* The condition of a branch that is uniform by the language's rule: that of any active lane. If lanes differ, the barrier
- * behind it cannot be met by all, and the runtime is told. */
+/* The condition of a branch that is uniform by the language's rule: that of any active lane. If lanes differ,
+ * the barrier behind it cannot be met by all, and the runtime is told. */
 static LLVMValueRef forced_condition(cpu_kernel *k, LLVMValueRef condition)
 {
     if (cpu_is_uniform(k, condition)) return cpu_scalar(k, condition, 0, 1);
@@ -205,7 +215,8 @@ static void enter_block(cpu_kernel *k, int b)
     } else {
         k->mask = leader_mask(k, b);
     }
-    for (int v = block->first_value; v < block->first_value + block->value_count && is_phi(k->values[v].ir); v++) {
+    for (int v = block->first_value; v < block->first_value + block->value_count && is_phi(k->values[v].ir);
+        v++) {
         cpu_value *phi = &k->values[v];
         for (int i = 0; i < (phi->copies ? phi->copies : 1); i++)
             cpu_define(k, phi, i, LLVMBuildLoad2(k->builder, phi->type, phi->incoming[i], ""));
@@ -217,13 +228,15 @@ static void kill_phis(cpu_kernel *k, const int *first, const int *next, int b)
 {
     for (int j = first[b]; j >= 0; j = next[j]) {
         const cpu_block *join = &k->blocks[j];
-        for (int v = join->first_value; v < join->first_value + join->value_count && is_phi(k->values[v].ir); v++)
+        for (int v = join->first_value; v < join->first_value + join->value_count && is_phi(k->values[v].ir);
+            v++)
             if (!k->values[v].copies)
                 LLVMBuildStore(k->builder, LLVMGetUndef(k->values[v].type), k->values[v].incoming[0]);
     }
 }
 
-/* For each block the joins of which it is the dominator (lifted out of loops that do not hold the join), as lists. */
+/* For each block the joins of which it is the dominator (lifted out of loops that do not hold the join), as
+ * lists. */
 static void collect_joins(cpu_kernel *k, int *first, int *next)
 {
     for (int b = 0; b < k->block_count; b++) first[b] = next[b] = -1;
@@ -260,7 +273,8 @@ static bool crosses_as(cpu_kernel *k, const cpu_value *value, LLVMValueRef ir)
         if (!is_phi(user)) {
             if (cpu_block_of(k, LLVMGetInstructionParent(user)) != value->block) return true;
             /* Addresses look through extensions (cpu_index_assumed). */
-            if (ir == value->ir && (LLVMIsAZExtInst(user) || LLVMIsASExtInst(user)) && crosses_as(k, value, user))
+            if (ir == value->ir && (LLVMIsAZExtInst(user) || LLVMIsASExtInst(user)) &&
+                crosses_as(k, value, user))
                 return true;
             continue;
         }
@@ -313,7 +327,8 @@ static void seed_exits(cpu_kernel *k)
 void cpu_linearise(cpu_kernel *k)
 {
     int n = k->block_count;
-    int *first = cpu_alloc(&k->job, (size_t)n, sizeof *first), *next = cpu_alloc(&k->job, (size_t)n, sizeof *next);
+    int *first = cpu_alloc(&k->job, (size_t)n, sizeof *first),
+        *next = cpu_alloc(&k->job, (size_t)n, sizeof *next);
     make_slots(k);
     seed_exits(k);
     collect_joins(k, first, next);

@@ -1,9 +1,10 @@
 /* Natural loops, and the one order of blocks from which everything about convergence follows.
  *
- * Takes the graph with dominators; loops are in loop-simplify form (one latch each). Promises k->loops, outer before inner,
- * and k->order: topological, every loop contiguous with its latch last, and dominance-compact at every loop level ("block
- * index" of Moll and Hack, "Partial Control-Flow Linearization", PLDI 2018). The order is a pre-order walk of the dominator tree
- * in which a loop is first one node among its siblings, then its own tree; siblings go by reverse post-order. */
+ * Takes the graph with dominators; loops are in loop-simplify form (one latch each). Promises k->loops, outer
+ * before inner, and k->order: topological, every loop contiguous with its latch last, and dominance-compact
+ * at every loop level ("block index" of Moll and Hack, "Partial Control-Flow Linearization", PLDI 2018). The
+ * order is a pre-order walk of the dominator tree in which a loop is first one node among its siblings, then
+ * its own tree; siblings go by reverse post-order. */
 #include "compiler/cpu/kernel.h"
 
 #include <stdlib.h>
@@ -68,10 +69,14 @@ void cpu_loops_build(cpu_kernel *k)
     }
     for (int v = 0; v < k->value_count; v++)
         if (k->values[v].operation.kind == OP_BARRIER)
-            for (int l = k->blocks[k->values[v].block].loop; l >= 0; l = k->loops[l].parent) k->loops[l].has_barrier = true;
+            for (int l = k->blocks[k->values[v].block].loop; l >= 0; l = k->loops[l].parent)
+                k->loops[l].has_barrier = true;
 }
 
-bool cpu_in_loop(const cpu_kernel *k, int l, int b) { return l < 0 || cpu_set_has(k->loops[l].members, b); }
+bool cpu_in_loop(const cpu_kernel *k, int l, int b)
+{
+    return l < 0 || cpu_set_has(k->loops[l].members, b);
+}
 
 bool cpu_is_header(const cpu_kernel *k, int b)
 {
@@ -79,7 +84,8 @@ bool cpu_is_header(const cpu_kernel *k, int b)
     return l >= 0 && k->loops[l].header == b;
 }
 
-/* The node for block b among the children of loop l: b itself, or the header of the loop inside l that holds b. */
+/* The node for block b among the children of loop l: b itself, or the header of the loop inside l that holds
+ * b. */
 static int node_at(const cpu_kernel *k, int b, int l)
 {
     int inner = k->blocks[b].loop;
@@ -88,7 +94,8 @@ static int node_at(const cpu_kernel *k, int b, int l)
     return inner < 0 ? -1 : k->loops[inner].header;
 }
 
-/* Children lists: first child and next sibling, ascending by rpo. A header has two lists, as block and as loop. */
+/* Children lists: first child and next sibling, ascending by rpo. A header has two lists, as block and as
+ * loop. */
 typedef struct tree {
     int *block_child, *loop_child, *sibling, *outer_sibling;
 } tree;

@@ -1,9 +1,11 @@
-/* Which blocks run under the same mask, and which are so cheap that they need no test whether any lane is active.
+/* Which blocks run under the same mask, and which are so cheap that they need no test whether any lane is
+ * active.
  *
- * Takes divergence; promises for every block a leader that owns the mask. Block b has a's mask if (i) it is entered by uniform
- * edges only, from blocks with one leader, and no divergent loop ends there; or (ii) a dominates b in the same loop, b
- * post-dominates a, and no way from a to the next iteration passes b by. The entry's mask is the mask of the threads that exist.
- * The header of a divergent loop leads itself: its mask shrinks from iteration to iteration. */
+ * Takes divergence; promises for every block a leader that owns the mask. Block b has a's mask if (i) it is
+ * entered by uniform edges only, from blocks with one leader, and no divergent loop ends there; or (ii) a
+ * dominates b in the same loop, b post-dominates a, and no way from a to the next iteration passes b by. The
+ * entry's mask is the mask of the threads that exist. The header of a divergent loop leads itself: its mask
+ * shrinks from iteration to iteration. */
 #include "compiler/cpu/kernel.h"
 
 #include <string.h>
@@ -52,7 +54,8 @@ static int leader_by_dominance(const cpu_kernel *k, int b, int l, uint64_t *seen
 {
     for (int a = k->blocks[b].idom; a >= 0; a = k->blocks[a].idom) {
         if (k->blocks[a].loop == l) {
-            if (cpu_post_dominates(k, b, a) && !passes_by(k, a, b, l, seen, stack)) return k->blocks[a].leader;
+            if (cpu_post_dominates(k, b, a) && !passes_by(k, a, b, l, seen, stack))
+                return k->blocks[a].leader;
         } else if (l >= 0 && !cpu_in_loop(k, l, a))
             return -1;
         if (a == k->blocks[a].idom) return -1;
@@ -63,7 +66,8 @@ static int leader_by_dominance(const cpu_kernel *k, int b, int l, uint64_t *seen
 static bool is_cheap(const cpu_kernel *k, int b)
 {
     const cpu_block *block = &k->blocks[b];
-    if (!block->successor_count || block->value_count >= CHEAP_INSTRUCTIONS || cpu_is_header(k, b)) return false;
+    if (!block->successor_count || block->value_count >= CHEAP_INSTRUCTIONS || cpu_is_header(k, b))
+        return false;
     if (block->successor_count == 2 && !block->divergent_branch) return false;
     for (int i = 0; i < block->successor_count; i++) {
         int s = block->successors[i];
@@ -71,8 +75,18 @@ static bool is_cheap(const cpu_kernel *k, int b)
     }
     for (int v = block->first_value; v < block->first_value + block->value_count; v++)
         switch (LLVMGetInstructionOpcode(k->values[v].ir)) {
-        case LLVMLoad: case LLVMStore: case LLVMCall: case LLVMAtomicRMW: case LLVMAtomicCmpXchg: case LLVMFence:
-        case LLVMAlloca: case LLVMUDiv: case LLVMSDiv: case LLVMURem: case LLVMSRem: case LLVMFRem: return false;
+        case LLVMLoad:
+        case LLVMStore:
+        case LLVMCall:
+        case LLVMAtomicRMW:
+        case LLVMAtomicCmpXchg:
+        case LLVMFence:
+        case LLVMAlloca:
+        case LLVMUDiv:
+        case LLVMSDiv:
+        case LLVMURem:
+        case LLVMSRem:
+        case LLVMFRem: return false;
         default: break;
         }
     return true;

@@ -1,13 +1,14 @@
 /* Loads and stores whose address or mask differs between lanes.
  *
- * Takes the shape of the address; promises that exactly the active lanes' bytes are touched. In this order: adjacent elements in
- * lane order are one vector access; accesses that together cover runs are grouped (group.c); blocks of lanes with
- * adjacent elements are one access per block; bytes and 16-bit elements go lane by lane, since x86 has no gather for them;
- * the rest is gathered or scattered. */
+ * Takes the shape of the address; promises that exactly the active lanes' bytes are touched. In this order:
+ * adjacent elements in lane order are one vector access; accesses that together cover runs are grouped
+ * (group.c); blocks of lanes with adjacent elements are one access per block; bytes and 16-bit elements go
+ * lane by lane, since x86 has no gather for them; the rest is gathered or scattered. */
 #include "compiler/cpu/kernel.h"
 #include "compiler/cpu/memory.h"
 
-/* half and bfloat travel as 16-bit integers: their vectors are no registers of their own below AVX512-FP16. */
+/* half and bfloat travel as 16-bit integers: their vectors are no registers of their own below AVX512-FP16.
+ */
 LLVMTypeRef cpu_memory_type(cpu_kernel *k, LLVMTypeRef type)
 {
     LLVMTypeKind kind = LLVMGetTypeKind(type);
@@ -21,9 +22,11 @@ int cpu_memory_size(cpu_kernel *k, LLVMTypeRef type)
         unsigned width = LLVMGetIntTypeWidth(type);
         return width == 8 || width == 16 || width == 32 || width == 64 ? (int)width / 8 : 0;
     }
-    case LLVMHalfTypeKind: case LLVMBFloatTypeKind: return 2;
+    case LLVMHalfTypeKind:
+    case LLVMBFloatTypeKind: return 2;
     case LLVMFloatTypeKind: return 4;
-    case LLVMDoubleTypeKind: case LLVMPointerTypeKind: return 8;
+    case LLVMDoubleTypeKind:
+    case LLVMPointerTypeKind: return 8;
     default: return 0;
     }
 }
@@ -48,14 +51,18 @@ void cpu_store_at(cpu_kernel *k, LLVMValueRef value, LLVMValueRef address, unsig
 
 /* ---- Masked accesses ---- */
 
-static bool masks_are_cheap(const cpu_kernel *k, int size) { return k->piece_bytes == 64 || size >= 4; }
+static bool masks_are_cheap(const cpu_kernel *k, int size)
+{
+    return k->piece_bytes == 64 || size >= 4;
+}
 
 static void set_align(cpu_kernel *k, LLVMValueRef call, unsigned parameter, unsigned align)
 {
     LLVMAddCallSiteAttribute(call, parameter, cpu_attribute(k, "align", align));
 }
 
-static LLVMValueRef masked_load(cpu_kernel *k, LLVMTypeRef element, LLVMValueRef address, LLVMValueRef mask, unsigned align)
+static LLVMValueRef masked_load(
+    cpu_kernel *k, LLVMTypeRef element, LLVMValueRef address, LLVMValueRef mask, unsigned align)
 {
     LLVMTypeRef type = LLVMVectorType(element, LLVMGetVectorSize(LLVMTypeOf(mask)));
     LLVMTypeRef overloads[2] = {type, LLVMTypeOf(address)};
@@ -65,7 +72,8 @@ static LLVMValueRef masked_load(cpu_kernel *k, LLVMTypeRef element, LLVMValueRef
     return call;
 }
 
-static void masked_store(cpu_kernel *k, LLVMValueRef vector, LLVMValueRef address, LLVMValueRef mask, unsigned align)
+static void masked_store(
+    cpu_kernel *k, LLVMValueRef vector, LLVMValueRef address, LLVMValueRef mask, unsigned align)
 {
     LLVMTypeRef overloads[2] = {LLVMTypeOf(vector), LLVMTypeOf(address)};
     LLVMValueRef arguments[3] = {vector, address, mask};
@@ -73,7 +81,8 @@ static void masked_store(cpu_kernel *k, LLVMValueRef vector, LLVMValueRef addres
 }
 
 /* AVX2 stores under a mask are microcoded on some processors: the whole mask is worth a test. */
-static void store_vector(cpu_kernel *k, LLVMValueRef vector, LLVMValueRef address, LLVMValueRef mask, unsigned align)
+static void store_vector(
+    cpu_kernel *k, LLVMValueRef vector, LLVMValueRef address, LLVMValueRef mask, unsigned align)
 {
     if (mask == k->all) {
         cpu_store_at(k, vector, address, align);
@@ -95,7 +104,8 @@ static void store_vector(cpu_kernel *k, LLVMValueRef vector, LLVMValueRef addres
     LLVMPositionBuilderAtEnd(k->builder, end);
 }
 
-LLVMValueRef cpu_gather(cpu_kernel *k, LLVMTypeRef element, LLVMValueRef addresses, LLVMValueRef mask, unsigned align)
+LLVMValueRef cpu_gather(
+    cpu_kernel *k, LLVMTypeRef element, LLVMValueRef addresses, LLVMValueRef mask, unsigned align)
 {
     LLVMTypeRef type = LLVMVectorType(element, LLVMGetVectorSize(LLVMTypeOf(mask)));
     LLVMTypeRef overloads[2] = {type, LLVMTypeOf(addresses)};
@@ -105,7 +115,8 @@ LLVMValueRef cpu_gather(cpu_kernel *k, LLVMTypeRef element, LLVMValueRef address
     return call;
 }
 
-static void scatter(cpu_kernel *k, LLVMValueRef vector, LLVMValueRef addresses, LLVMValueRef mask, unsigned align)
+static void scatter(
+    cpu_kernel *k, LLVMValueRef vector, LLVMValueRef addresses, LLVMValueRef mask, unsigned align)
 {
     LLVMTypeRef overloads[2] = {LLVMTypeOf(vector), LLVMTypeOf(addresses)};
     LLVMValueRef arguments[3] = {vector, addresses, mask};
@@ -129,7 +140,8 @@ static LLVMValueRef block_address(cpu_kernel *k, LLVMValueRef pointer, LLVMValue
     return LLVMBuildExtractElement(k->builder, addresses, cpu_int(k->i32, (uint64_t)(i * LANES / n)), "");
 }
 
-static LLVMValueRef load_blocks(cpu_kernel *k, LLVMTypeRef element, LLVMValueRef pointer, const cpu_shape *s, unsigned align)
+static LLVMValueRef load_blocks(
+    cpu_kernel *k, LLVMTypeRef element, LLVMValueRef pointer, const cpu_shape *s, unsigned align)
 {
     LLVMValueRef parts[LANES], addresses = cpu_shape_copies(s) ? NULL : cpu_vector(k, pointer);
     int count = LANES >> s->bits, width = 1 << s->bits;
@@ -142,7 +154,8 @@ static LLVMValueRef load_blocks(cpu_kernel *k, LLVMTypeRef element, LLVMValueRef
     return cpu_concat(k, parts, count, width);
 }
 
-static void store_blocks(cpu_kernel *k, LLVMValueRef vector, LLVMValueRef pointer, const cpu_shape *s, unsigned align)
+static void store_blocks(
+    cpu_kernel *k, LLVMValueRef vector, LLVMValueRef pointer, const cpu_shape *s, unsigned align)
 {
     LLVMValueRef addresses = cpu_shape_copies(s) ? NULL : cpu_vector(k, pointer);
     int count = LANES >> s->bits, width = 1 << s->bits;
@@ -225,7 +238,8 @@ void cpu_emit_store(cpu_kernel *k, cpu_value *value)
     }
     bool maskable = k->mask == k->all || masks_are_cheap(k, size), linear = cpu_shape_is_linear(&s, size);
     if (!(linear && maskable) && cpu_group_store(k, value)) return;
-    if ((!linear && !is_blockwise(&s, size) && size < 4) || !maskable) {
+    bool can_scatter = k->piece_bytes == 64 && size >= 4; /* AVX2 has no scatter */
+    if ((!linear && !is_blockwise(&s, size) && !can_scatter) || !maskable) {
         cpu_by_lanes(k, ir);
         return;
     }

@@ -11,7 +11,8 @@ int cpu_memory_size(cpu_kernel *k, LLVMTypeRef type);
 LLVMValueRef cpu_cast_vector(cpu_kernel *k, LLVMValueRef vector, LLVMTypeRef element);
 LLVMValueRef cpu_load_at(cpu_kernel *k, LLVMTypeRef type, LLVMValueRef address, unsigned align);
 void cpu_store_at(cpu_kernel *k, LLVMValueRef value, LLVMValueRef address, unsigned align);
-LLVMValueRef cpu_gather(cpu_kernel *k, LLVMTypeRef element, LLVMValueRef addresses, LLVMValueRef mask, unsigned align);
+LLVMValueRef cpu_gather(
+    cpu_kernel *k, LLVMTypeRef element, LLVMValueRef addresses, LLVMValueRef mask, unsigned align);
 
 /* ---- Addresses in canonical form (address.c): root + sum of scale * ext(index) + constant ---- */
 

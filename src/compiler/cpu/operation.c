@@ -61,13 +61,19 @@ static const entry collective[] = {
     {"is_first", {.kind = OP_IS_FIRST}},
 };
 
-#define FIELD3(F)                                                                                                     \
-    {#F "_x", {.kind = OP_FIELD, .offset = offsetof(tb_dispatch, F)}},                                                \
-        {#F "_y", {.kind = OP_FIELD, .offset = offsetof(tb_dispatch, F) + 4}},                                        \
-    {                                                                                                                 \
-        #F "_z", { .kind = OP_FIELD, .offset = offsetof(tb_dispatch, F) + 8 }                                         \
+#define FIELD3(F)                                                                                            \
+    {#F "_x", {.kind = OP_FIELD, .offset = offsetof(tb_dispatch, F)}},                                       \
+        {#F "_y", {.kind = OP_FIELD, .offset = offsetof(tb_dispatch, F) + 4}},                               \
+    {                                                                                                        \
+        #F "_z", {.kind = OP_FIELD, .offset = offsetof(tb_dispatch, F) + 8}                                  \
     }
-#define FIELD1(F) {#F, {.kind = OP_FIELD, .offset = offsetof(tb_dispatch, F)}}
+#define FIELD1(F)                                                                                            \
+    {                                                                                                        \
+        #F,                                                                                                  \
+        {                                                                                                    \
+            .kind = OP_FIELD, .offset = offsetof(tb_dispatch, F)                                             \
+        }                                                                                                    \
+    }
 
 static const entry field[] = {
     FIELD3(threads_per_grid),
@@ -84,7 +90,8 @@ static const entry field[] = {
 static const cpu_operation *look_up(const entry *table, size_t count, const char *name, size_t length)
 {
     for (size_t i = 0; i < count; i++)
-        if (strlen(table[i].name) == length && !memcmp(table[i].name, name, length)) return &table[i].operation;
+        if (strlen(table[i].name) == length && !memcmp(table[i].name, name, length))
+            return &table[i].operation;
     return NULL;
 }
 #define LOOK_UP(TABLE, NAME, LENGTH) look_up(TABLE, sizeof TABLE / sizeof *TABLE, NAME, LENGTH)
@@ -103,7 +110,8 @@ cpu_operation cpu_operation_of(LLVMValueRef call)
     length = dot ? (size_t)(dot - name) : strlen(name);
 
     bool quad = length > 5 && !memcmp(name, "quad_", 5), simd = length > 5 && !memcmp(name, "simd_", 5);
-    const cpu_operation *found = quad || simd ? LOOK_UP(collective, name + 5, length - 5) : LOOK_UP(plain, name, length);
+    const cpu_operation *found =
+        quad || simd ? LOOK_UP(collective, name + 5, length - 5) : LOOK_UP(plain, name, length);
     if (!found) found = LOOK_UP(field, name, length);
     if (!found) return unknown;
     cpu_operation operation = *found;

@@ -1,7 +1,8 @@
 /* Canonical form: what the passes behind rely on.
  *
- * Takes the kernel of ir_optimise (or any scalar function); promises one return, branches with two successors, natural loops in
- * loop-simplify and lcssa form, scalar loads and stores, no debug information, and barriers at the start of their blocks. */
+ * Takes the kernel of ir_optimise (or any scalar function); promises one return, branches with two
+ * successors, natural loops in loop-simplify and lcssa form, scalar loads and stores, no debug information,
+ * and barriers at the start of their blocks. */
 #include "compiler/cpu/kernel.h"
 
 #include <llvm-c/Analysis.h>
@@ -49,7 +50,6 @@ void cpu_prepare(cpu_kernel *k)
     LLVMStripModuleDebugInfo(k->module);
     replace_unreachable(k);
     if (has_vectors(k)) run_passes(k, "function(scalarizer<load-store>,instcombine<no-verify-fixpoint>,dce)");
-    run_passes(k,
-        "function(lower-switch,mergereturn,fix-irreducible,unify-loop-exits,loop-simplify,lcssa)");
+    run_passes(k, "function(lower-switch,mergereturn,fix-irreducible,unify-loop-exits,loop-simplify,lcssa)");
     cpu_barrier_split(k); /* last: phis before a barrier go to the block in front */
 }

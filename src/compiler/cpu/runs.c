@@ -1,10 +1,10 @@
 /* Runs of adjacent elements, one run per lane, by wide accesses and permutes inside registers.
  *
- * Takes where the lanes' runs lie (strides per lane bit, or one address per lane); promises each element as a vector over the
- * lanes, or stores it. Rows are the distinct runs. Sorted by stride they stand in memory order; rows that continue each other
- * are read by one access. Pieces of one register are filled, then log2(run) rounds of even/odd splits separate the elements, and
- * one permutation brings rows into lane order (and copies them where lanes share a row). Stores do the inverse. Only bytes of
- * runs are touched. */
+ * Takes where the lanes' runs lie (strides per lane bit, or one address per lane); promises each element as a
+ * vector over the lanes, or stores it. Rows are the distinct runs. Sorted by stride they stand in memory
+ * order; rows that continue each other are read by one access. Pieces of one register are filled, then
+ * log2(run) rounds of even/odd splits separate the elements, and one permutation brings rows into lane order
+ * (and copies them where lanes share a row). Stores do the inverse. Only bytes of runs are touched. */
 #include "compiler/cpu/memory.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ typedef struct layout {
     int rows;
     int64_t offset[LANES]; /* of each row, in memory order as far as strides tell */
     int row_of_lane[LANES];
-    int adjacent;          /* rows in one stretch, a power of two */
+    int adjacent; /* rows in one stretch, a power of two */
 } layout;
 
 static layout find_layout(const cpu_run *r)
@@ -31,7 +31,8 @@ static layout find_layout(const cpu_run *r)
     for (int b = 0; b < bits; b++) {
         if (!r->shape->stride[b]) continue;
         int i = count++;
-        for (; i > 0 && llabs(r->shape->stride[order[i - 1]]) > llabs(r->shape->stride[b]); i--) order[i] = order[i - 1];
+        for (; i > 0 && llabs(r->shape->stride[order[i - 1]]) > llabs(r->shape->stride[b]); i--)
+            order[i] = order[i - 1];
         order[i] = b;
     }
     l.rows = 1 << count;
@@ -109,7 +110,8 @@ void cpu_run_load(cpu_kernel *k, const cpu_run *r, LLVMValueRef *elements)
     }
 }
 
-static void store_piece(cpu_kernel *k, const cpu_run *r, const layout *l, int from, int length, LLVMValueRef piece)
+static void store_piece(
+    cpu_kernel *k, const cpu_run *r, const layout *l, int from, int length, LLVMValueRef piece)
 {
     int stretch = r->run * l->adjacent, width = stretch < length ? stretch : length;
     for (int i = 0; i < length; i += width) {
@@ -142,7 +144,8 @@ void cpu_run_store(cpu_kernel *k, const cpu_run *r, const LLVMValueRef *elements
         low[i] = (i & 1) * length + i / 2;
         high[i] = low[i] + length / 2;
     }
-    for (; streams > 1; streams /= 2, pieces *= 2) { /* zip stream s with stream s + half: the splits backwards */
+    for (; streams > 1;
+        streams /= 2, pieces *= 2) { /* zip stream s with stream s + half: the splits backwards */
         int half = streams / 2;
         for (int s = 0; s < half; s++)
             for (int i = 0; i < pieces; i++) {

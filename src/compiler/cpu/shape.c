@@ -1,12 +1,18 @@
-/* The lattice of lane shapes; see cpu_shape in kernel.h. One stride per lane bit describes what 2D positions, quantised
- * blocks and matrix tiles need: (l / 8) * 256 + (l % 8) * 4 has the strides 4, 8, 16, 256, 512. */
+/* The lattice of lane shapes; see cpu_shape in kernel.h. One stride per lane bit describes what 2D positions,
+ * quantised blocks and matrix tiles need: (l / 8) * 256 + (l % 8) * 4 has the strides 4, 8, 16, 256, 512. */
 #include "compiler/cpu/kernel.h"
 
 #include <string.h>
 
-cpu_shape cpu_shape_varying(void) { return (cpu_shape){0}; }
+cpu_shape cpu_shape_varying(void)
+{
+    return (cpu_shape){0};
+}
 
-cpu_shape cpu_shape_uniform(int align) { return (cpu_shape){.bits = LANE_BITS, .align = (int8_t)align}; }
+cpu_shape cpu_shape_uniform(int align)
+{
+    return (cpu_shape){.bits = LANE_BITS, .align = (int8_t)align};
+}
 
 cpu_shape cpu_shape_linear(int64_t stride, int align)
 {
@@ -19,8 +25,10 @@ cpu_shape cpu_shape_cut(cpu_shape s, int bits)
 {
     if (bits <= 0) return cpu_shape_varying();
     for (int b = bits; b < LANE_BITS; b++) { /* the bases of the smaller blocks contain the strides that go */
-        if (s.stride[b]) s.align = (int8_t)(s.align < __builtin_ctzll((uint64_t)s.stride[b]) ? s.align
-                                                                                  : __builtin_ctzll((uint64_t)s.stride[b]));
+        if (s.stride[b])
+            s.align = (int8_t)(s.align < __builtin_ctzll((uint64_t)s.stride[b])
+                                   ? s.align
+                                   : __builtin_ctzll((uint64_t)s.stride[b]));
         s.stride[b] = 0;
     }
     if (bits < s.bits) s.bits = (int8_t)bits;

@@ -1,4 +1,5 @@
-/* Arena, failure, pointer map; see support.h. The map is open addressing with linear probing, at most half full. */
+/* Arena, failure, pointer map; see support.h. The map is open addressing with linear probing, at most half
+ * full. */
 #include "compiler/cpu/support.h"
 
 #include "base/text.h"

@@ -1,20 +1,24 @@
 /* The shape of an instruction's result from the shapes of its operands.
  *
- * A strided value is kept as its first lane alone, so what is claimed here must hold for all 32 lanes, those included that
- * are masked out: flags such as nsw, which speak of active lanes only, prove nothing. All arithmetic modulo 2^width is exact;
- * what looks at bits (and, shifts right, extensions) needs a proof that no carry runs: offsets made of distinct bits below the
- * alignment of the base, or a bound on every lane (`bound`).
+ * A strided value is kept as its first lane alone, so what is claimed here must hold for all 32 lanes, those
+ * included that are masked out: flags such as nsw, which speak of active lanes only, prove nothing. All
+ * arithmetic modulo 2^width is exact; what looks at bits (and, shifts right, extensions) needs a proof that
+ * no carry runs: offsets made of distinct bits below the alignment of the base, or a bound on every lane
+ * (`bound`).
  *
- * One weaker claim is made for addresses (cpu_index_assumed). An in-bounds address p + scale * ext(i) with a strided 32-bit i
- * may count as strided although i may wrap between two lanes: of a zext, lanes before the wrap lie 4 GiB * scale beyond p, which
- * no buffer reaches, so only lanes behind it are ever accessed and the base is taken as ext(i) - 2^32 (instruction.c); of a sext,
- * with scale >= 2, both sides lie beyond. */
+ * One weaker claim is made for addresses (cpu_index_assumed). An in-bounds address p + scale * ext(i) with a
+ * strided 32-bit i may count as strided although i may wrap between two lanes: of a zext, lanes before the
+ * wrap lie 4 GiB * scale beyond p, which no buffer reaches, so only lanes behind it are ever accessed and the
+ * base is taken as ext(i) - 2^32 (instruction.c); of a sext, with scale >= 2, both sides lie beyond. */
 #include "compiler/cpu/kernel.h"
 
 static const int64_t MAX_STRIDE = (int64_t)1 << 40;
 static const uint64_t UNBOUNDED = UINT64_MAX;
 
-static int min(int a, int b) { return a < b ? a : b; }
+static int min(int a, int b)
+{
+    return a < b ? a : b;
+}
 
 static unsigned width_of(LLVMValueRef ir)
 {
@@ -39,7 +43,8 @@ static cpu_shape normal(cpu_shape s, unsigned width)
     return cpu_shape_cut(s, s.bits);
 }
 
-/* Are the offsets sums of distinct bits below the alignment of the base (so that base + offset is base | offset)? */
+/* Are the offsets sums of distinct bits below the alignment of the base (so that base + offset is base |
+ * offset)? */
 static bool carries_nothing(const cpu_shape *s, uint64_t *bits)
 {
     uint64_t used = 0;
@@ -59,9 +64,12 @@ static uint64_t bound_of_range(LLVMValueRef ir)
     if (LLVMIsAInstruction(ir) && LLVMGetInstructionOpcode(ir) == LLVMCall) {
         cpu_operation operation = cpu_operation_of(ir);
         switch (operation.kind) {
-        case OP_LANE: case OP_SIMDGROUP: return 31;
-        case OP_THREAD_INDEX: case OP_POSITION: return TB_MAX_THREADS_PER_THREADGROUP - 1;
-        case OP_MATRIX_ROW: case OP_MATRIX_COLUMN: return 7;
+        case OP_LANE:
+        case OP_SIMDGROUP: return 31;
+        case OP_THREAD_INDEX:
+        case OP_POSITION: return TB_MAX_THREADS_PER_THREADGROUP - 1;
+        case OP_MATRIX_ROW:
+        case OP_MATRIX_COLUMN: return 7;
         default: break;
         }
     }
@@ -69,7 +77,8 @@ static uint64_t bound_of_range(LLVMValueRef ir)
     return width < 64 ? ((uint64_t)1 << width) - 1 : UNBOUNDED;
 }
 
-/* threadgroup_position * threads_per_threadgroup as the entry thunk writes it lies in the grid, so it does not wrap. */
+/* threadgroup_position * threads_per_threadgroup as the entry thunk writes it lies in the grid, so it does
+ * not wrap. */
 static bool is_threadgroup_origin(LLVMValueRef a, LLVMValueRef b)
 {
     if (!LLVMIsACallInst(a) || !LLVMIsACallInst(b)) return false;
@@ -78,7 +87,8 @@ static bool is_threadgroup_origin(LLVMValueRef a, LLVMValueRef b)
     for (unsigned axis = 0; axis < 12; axis += 4) {
         size_t position = offsetof(tb_dispatch, threadgroup_position_in_grid) + axis;
         size_t size = offsetof(tb_dispatch, dispatch_threads_per_threadgroup) + axis;
-        if ((x.offset == position && y.offset == size) || (x.offset == size && y.offset == position)) return true;
+        if ((x.offset == position && y.offset == size) || (x.offset == size && y.offset == position))
+            return true;
     }
     return false;
 }
@@ -135,7 +145,8 @@ static uint64_t bound(const cpu_kernel *k, LLVMValueRef ir, bool *wraps, int dep
     return most;
 }
 
-/* Does every lane lie in [0, limit], reached without wrapping? Uniform operands may be anything in their type. */
+/* Does every lane lie in [0, limit], reached without wrapping? Uniform operands may be anything in their
+ * type. */
 static bool bounded(const cpu_kernel *k, LLVMValueRef ir, uint64_t limit)
 {
     bool wraps = false;
@@ -153,7 +164,8 @@ static cpu_shape extension(const cpu_kernel *k, LLVMValueRef ir, const cpu_shape
     uint64_t bits, most = width < 64 ? ((uint64_t)1 << width) - 1 : UNBOUNDED;
     if (!cpu_shape_has_stride(s)) return *s;
     if (carries_nothing(s, &bits) && bits <= most && (s->align >= 63 || s->align <= (int)width)) return *s;
-    /* Steps that cannot wrap only add, so true offsets are not negative: a negative stride stands for another number. */
+    /* Steps that cannot wrap only add, so true offsets are not negative: a negative stride stands for another
+     * number. */
     bool rises = true;
     for (int b = 0; b < s->bits; b++) rises &= s->stride[b] >= 0;
     if (rises && bounded(k, from, most)) return *s;
@@ -188,7 +200,10 @@ static cpu_shape add(cpu_shape a, cpu_shape b, int sign, unsigned width)
 }
 
 /* Alignment of a product. */
-static int8_t sum_of_zeros(int a, int b) { return (int8_t)(a >= 63 || b >= 63 ? 63 : min(62, a + b)); }
+static int8_t sum_of_zeros(int a, int b)
+{
+    return (int8_t)(a >= 63 || b >= 63 ? 63 : min(62, a + b));
+}
 
 static cpu_shape scale(cpu_shape s, int64_t factor, int zeros, unsigned width)
 {
@@ -254,14 +269,18 @@ static cpu_shape binary(const cpu_kernel *k, LLVMValueRef ir, cpu_shape a, cpu_s
         if (constant && bitwise(opcode, a, c, width, &result)) return result;
         break;
     case LLVMMul:
-        if (constant && signed_c < 1 << 30 && signed_c > -(1 << 30)) return scale(a, signed_c, cpu_trailing_zeros(c), width);
+        if (constant && signed_c < 1 << 30 && signed_c > -(1 << 30))
+            return scale(a, signed_c, cpu_trailing_zeros(c), width);
         if (!cpu_shape_has_stride(&a) && !cpu_shape_has_stride(&b))
             return normal(cpu_shape_cut(cpu_shape_uniform(sum_of_zeros(a.align, b.align)), bits), width);
         break;
     case LLVMShl:
         if (constant && c < width && c < 31) return scale(a, (int64_t)1 << c, (int)c, width);
         break;
-    case LLVMUDiv: case LLVMSDiv: case LLVMURem: case LLVMSRem: /* scalar copies would divide for nobody */
+    case LLVMUDiv:
+    case LLVMSDiv:
+    case LLVMURem:
+    case LLVMSRem: /* scalar copies would divide for nobody */
         return bits == LANE_BITS ? cpu_shape_uniform(0) : cpu_shape_varying();
     default: break;
     }
@@ -286,7 +305,8 @@ static cpu_shape address(const cpu_kernel *k, const cpu_value *value, cpu_shape 
         int64_t size = (int64_t)LLVMABISizeOfType(k->layout, type);
         cpu_shape q = cpu_shape_of(k, index);
         if (LLVMIsInBounds(ir) && cells == 1) cpu_index_assumed(k, index, (uint64_t)size, &q);
-        if (width_of(index) < 64 && cpu_shape_has_stride(&q)) q = cpu_shape_equal_lanes(q); /* implicit sext */
+        if (width_of(index) < 64 && cpu_shape_has_stride(&q))
+            q = cpu_shape_equal_lanes(q); /* implicit sext */
         s = add(s, scale(q, size * cells, 0, 64), 1, 64);
         s.align = 0;
     }
@@ -336,12 +356,20 @@ static cpu_shape call(const cpu_kernel *k, const cpu_value *value, cpu_shape ope
     case OP_LANE: return cpu_shape_linear(1, 63);
     case OP_THREAD_INDEX: return cpu_shape_linear(1, 5);
     case OP_POSITION: return position(k, value->operation.axis);
-    case OP_SIMDGROUP: case OP_FIELD: case OP_THREADGROUP_MEMORY: return cpu_shape_uniform(0);
+    case OP_SIMDGROUP:
+    case OP_FIELD:
+    case OP_THREADGROUP_MEMORY: return cpu_shape_uniform(0);
     case OP_MATRIX_ROW: s.stride[1] = 1, s.stride[2] = 2, s.stride[4] = 4; return s;
     case OP_MATRIX_COLUMN: s.stride[0] = 2, s.stride[3] = 4; return s;
-    case OP_REDUCE: case OP_BALLOT: case OP_ACTIVE: case OP_ALL: case OP_ANY: case OP_BROADCAST_FIRST:
+    case OP_REDUCE:
+    case OP_BALLOT:
+    case OP_ACTIVE:
+    case OP_ALL:
+    case OP_ANY:
+    case OP_BROADCAST_FIRST:
         return value->operation.width == LANES ? cpu_shape_uniform(0) : cpu_shape_varying();
-    case OP_SHUFFLE: case OP_BROADCAST: {
+    case OP_SHUFFLE:
+    case OP_BROADCAST: {
         cpu_shape index = cpu_shape_of(k, LLVMGetOperand(ir, 1));
         bool uniform = value->operation.width == LANES && cpu_shape_is_uniform(&index);
         return uniform ? cpu_shape_uniform(0) : cpu_shape_varying();
@@ -375,20 +403,34 @@ cpu_shape cpu_transfer(const cpu_kernel *k, const cpu_value *value)
     cpu_shape b = count > 1 ? cpu_shape_of(k, LLVMGetOperand(ir, 1)) : same;
     switch (opcode) {
     case LLVMCall: return call(k, value, same);
-    case LLVMZExt: case LLVMSExt: return extension(k, ir, &a);
+    case LLVMZExt:
+    case LLVMSExt: return extension(k, ir, &a);
     case LLVMTrunc: return normal(a, width_of(ir));
-    case LLVMFreeze: case LLVMAddrSpaceCast: return a;
-    case LLVMPtrToInt: case LLVMIntToPtr: a.align = 0; return width_of(ir) == 64 ? a : same;
+    case LLVMFreeze:
+    case LLVMAddrSpaceCast: return a;
+    case LLVMPtrToInt:
+    case LLVMIntToPtr: a.align = 0; return width_of(ir) == 64 ? a : same;
     case LLVMGetElementPtr: return address(k, value, a);
     case LLVMLoad: return LLVMGetVolatile(ir) ? cpu_shape_varying() : same;
-    case LLVMAtomicRMW: case LLVMAtomicCmpXchg: return cpu_shape_varying();
+    case LLVMAtomicRMW:
+    case LLVMAtomicCmpXchg: return cpu_shape_varying();
     case LLVMSelect: {
         cpu_shape arms = cpu_shape_meet(b, cpu_shape_of(k, LLVMGetOperand(ir, 2)));
         return cpu_shape_cut(arms, min(arms.bits, cpu_shape_equal_lanes(a).bits));
     }
-    case LLVMAdd: case LLVMSub: case LLVMMul: case LLVMShl: case LLVMLShr: case LLVMAShr: case LLVMAnd: case LLVMOr:
-    case LLVMXor: case LLVMUDiv: case LLVMSDiv: case LLVMURem: case LLVMSRem:
-        return width_of(ir) <= 64 ? binary(k, ir, a, b) : same;
+    case LLVMAdd:
+    case LLVMSub:
+    case LLVMMul:
+    case LLVMShl:
+    case LLVMLShr:
+    case LLVMAShr:
+    case LLVMAnd:
+    case LLVMOr:
+    case LLVMXor:
+    case LLVMUDiv:
+    case LLVMSDiv:
+    case LLVMURem:
+    case LLVMSRem: return width_of(ir) <= 64 ? binary(k, ir, a, b) : same;
     default: return same;
     }
 }

@@ -1,13 +1,18 @@
-/* Building blocks of emission: vectors, masks, and how a value of the kernel is read and defined in the new function.
+/* Building blocks of emission: vectors, masks, and how a value of the kernel is read and defined in the new
+ * function.
  *
- * A value lives as scalars (the first lanes of its blocks of lanes) or as one vector of 32 lanes; a struct or short vector
- * lives as a struct of vectors. Within its block it is an SSA value (`now`), across blocks a stack slot; mem2reg makes SSA form
- * again. Promise: cpu_vector and cpu_scalar give the value for every active lane, whatever form it is kept in. */
+ * A value lives as scalars (the first lanes of its blocks of lanes) or as one vector of 32 lanes; a struct or
+ * short vector lives as a struct of vectors. Within its block it is an SSA value (`now`), across blocks a
+ * stack slot; mem2reg makes SSA form again. Promise: cpu_vector and cpu_scalar give the value for every
+ * active lane, whatever form it is kept in. */
 #include "compiler/cpu/kernel.h"
 
 #include <string.h>
 
-LLVMValueRef cpu_int(LLVMTypeRef type, uint64_t value) { return LLVMConstInt(type, value, 0); }
+LLVMValueRef cpu_int(LLVMTypeRef type, uint64_t value)
+{
+    return LLVMConstInt(type, value, 0);
+}
 
 LLVMTypeRef cpu_vector_type(cpu_kernel *k, LLVMTypeRef type)
 {
@@ -96,7 +101,8 @@ LLVMValueRef cpu_splat(cpu_kernel *k, LLVMValueRef scalar)
         return LLVMConstVector(element, LANES);
     }
     static const int zeros[LANES];
-    LLVMValueRef one = LLVMBuildInsertElement(k->builder, LLVMGetPoison(wide), scalar, cpu_int(k->i32, 0), "");
+    LLVMValueRef one =
+        LLVMBuildInsertElement(k->builder, LLVMGetPoison(wide), scalar, cpu_int(k->i32, 0), "");
     return cpu_shuffle(k, one, NULL, zeros, LANES);
 }
 
@@ -148,8 +154,9 @@ static LLVMValueRef advance(cpu_kernel *k, LLVMValueRef base, LLVMValueRef offse
 {
     LLVMTypeRef type = LLVMTypeOf(base);
     if (LLVMGetTypeKind(type) == LLVMVectorTypeKind) type = LLVMGetElementType(type);
-    return LLVMGetTypeKind(type) == LLVMPointerTypeKind ? LLVMBuildGEP2(k->builder, k->i8, base, &offset, 1, "")
-                                                        : LLVMBuildAdd(k->builder, base, offset, "");
+    return LLVMGetTypeKind(type) == LLVMPointerTypeKind
+               ? LLVMBuildGEP2(k->builder, k->i8, base, &offset, 1, "")
+               : LLVMBuildAdd(k->builder, base, offset, "");
 }
 
 static LLVMTypeRef offset_type(cpu_kernel *k, LLVMTypeRef type)
@@ -194,7 +201,8 @@ LLVMValueRef cpu_vector(cpu_kernel *k, LLVMValueRef ir)
         int index[LANES];
         vector = LLVMGetPoison(wide);
         for (int i = 0; i < value->copies; i++)
-            vector = LLVMBuildInsertElement(k->builder, vector, read_copy(k, value, i), cpu_int(k->i32, (uint64_t)i), "");
+            vector = LLVMBuildInsertElement(
+                k->builder, vector, read_copy(k, value, i), cpu_int(k->i32, (uint64_t)i), "");
         for (int i = 0; i < LANES; i++) index[i] = i >> value->shape.bits;
         vector = cpu_shuffle(k, vector, NULL, index, LANES);
     }

@@ -13,7 +13,8 @@ void cpu_set_up(cpu_kernel *k, LLVMModuleRef module, const cpu_options *options)
     k->layout = LLVMGetModuleDataLayout(module);
     k->function = LLVMGetNamedFunction(module, CPU_KERNEL_FUNCTION);
     if (!k->function || LLVMIsDeclaration(k->function))
-        cpu_fail(&k->job, TOMBAC_ERROR_COMPILER, "cpu engine: the module has no function '%s'", CPU_KERNEL_FUNCTION);
+        cpu_fail(&k->job, TOMBAC_ERROR_COMPILER, "cpu engine: the module has no function '%s'",
+            CPU_KERNEL_FUNCTION);
     k->i1 = LLVMInt1TypeInContext(k->context);
     k->i8 = LLVMInt8TypeInContext(k->context);
     k->i16 = LLVMInt16TypeInContext(k->context);
@@ -59,7 +60,7 @@ void cpu_analyse(cpu_kernel *k, cpu_layout layout, int width)
 
 /* ---- Variants ---- */
 
-enum { LARGE_KERNEL = 1500 }; /* instructions */
+enum { LARGE_KERNEL = 400 }; /* instructions */
 
 /* Does the kernel ask for the position in y or z? */
 static bool is_flat(const cpu_kernel *k)
@@ -69,10 +70,13 @@ static bool is_flat(const cpu_kernel *k)
     return true;
 }
 
-static bool is_narrow(uint32_t width) { return width && width < LANES && !(width & (width - 1)); }
+static bool is_narrow(uint32_t width)
+{
+    return width && width < LANES && !(width & (width - 1));
+}
 
-/* Which code to make beside the general one. Narrow rows, as in threadgroups of 16 x 16, are foreseen where y is used: strides
- * depend on the width, and the general code, which gathers, is many times slower. */
+/* Which code to make beside the general one. Narrow rows, as in threadgroups of 16 x 16, are foreseen where y
+ * is used: strides depend on the width, and the general code, which gathers, is many times slower. */
 static int choose_variants(const cpu_kernel *k, cpu_variant *variants)
 {
     const uint32_t *threads = k->options->threads;
@@ -99,6 +103,14 @@ static void verify(cpu_kernel *k)
     if (broken) cpu_fail(&k->job, TOMBAC_ERROR_COMPILER, "cpu engine: made invalid code: %s", copy);
 }
 
+/* Tells the driver that buffers must not be larger than TB_CPU_MAX_SMALL_BUFFER. */
+static void declare_assumption(cpu_kernel *k)
+{
+    LLVMValueRef flag = LLVMAddGlobal(k->module, k->i32, TB_CPU_SMALL_BUFFERS);
+    LLVMSetInitializer(flag, cpu_int(k->i32, 1));
+    LLVMSetGlobalConstant(flag, 1);
+}
+
 static void vectorise(cpu_kernel *k, LLVMModuleRef module, const cpu_options *options, size_t *context_size)
 {
     cpu_set_up(k, module, options);
@@ -117,19 +129,22 @@ static void vectorise(cpu_kernel *k, LLVMModuleRef module, const cpu_options *op
         variants[i].step = cpu_step_emit(k, name);
         if (k->context_used > used) used = k->context_used;
     }
-    k->context_used = k->has_barrier ? (used + 63) / 64 * 64 : 0;
+    k->context_used = k->has_barrier || used > 64 ? (used + 63) / 64 * 64 : 0;
+    if (k->index_assumed) declare_assumption(k);
     cpu_entry_emit(k, variants, count);
     LLVMDeleteFunction(k->function);
     verify(k);
     *context_size = k->context_used;
 }
 
-static void vectorise_or_leave(cpu_kernel *k, LLVMModuleRef module, const cpu_options *options, size_t *context_size)
+static void vectorise_or_leave(
+    cpu_kernel *k, LLVMModuleRef module, const cpu_options *options, size_t *context_size)
 {
     if (!setjmp(k->job.leave)) vectorise(k, module, options, context_size);
 }
 
-tombac_status cpu_vectorise(LLVMModuleRef module, const cpu_options *options, size_t *context_size, tombac_error **error)
+tombac_status cpu_vectorise(
+    LLVMModuleRef module, const cpu_options *options, size_t *context_size, tombac_error **error)
 {
     cpu_kernel k = {.job = {.error = error}};
     size_t size = 0;

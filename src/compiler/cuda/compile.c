@@ -37,8 +37,8 @@ static tombac_status retarget(ir_kernel *kernel, tombac_error **error)
         LLVMDisposeMessage(message);
         return status;
     }
-    LLVMTargetMachineRef machine = LLVMCreateTargetMachine(target, triple, kernel->target, "+ptx80",
-        LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelSmall);
+    LLVMTargetMachineRef machine = LLVMCreateTargetMachine(
+        target, triple, kernel->target, "+ptx80", LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelSmall);
     if (!machine) return ir_internal_error(kernel->kernel, error, "no code generator for %s", kernel->target);
     LLVMDisposeTargetMachine(kernel->machine);
     kernel->machine = machine;
@@ -78,22 +78,24 @@ static tombac_status link_library(ir_kernel *kernel, const char *path, tombac_er
     return TOMBAC_OK;
 }
 
-/* Everything but the entry becomes internal; nothing may be left undefined, but matrix products (`matrices`). */
+/* Everything but the entry becomes internal; nothing may be left undefined, but matrix products (`matrices`).
+ */
 static tombac_status close_module(ir_kernel *kernel, bool matrices, tombac_error **error)
 {
     static const char *const strings[] = {"target-cpu", "target-features", "tune-cpu", "no-builtins",
         "stack-protector-buffer-size", "min-legal-vector-width", "frame-pointer", "no-trapping-math"};
     for (LLVMValueRef f = LLVMGetFirstFunction(kernel->module); f; f = LLVMGetNextFunction(f)) {
         for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++) {
-            LLVMRemoveStringAttributeAtIndex(f, LLVMAttributeFunctionIndex, strings[i], (unsigned)strlen(strings[i]));
+            LLVMRemoveStringAttributeAtIndex(
+                f, LLVMAttributeFunctionIndex, strings[i], (unsigned)strlen(strings[i]));
         }
         if (f == kernel->function || LLVMGetIntrinsicID(f)) continue;
         if (!LLVMIsDeclaration(f)) {
             LLVMSetLinkage(f, LLVMInternalLinkage);
         } else if (LLVMGetFirstUse(f) && !(matrices && ir_name_starts(f, "tombac_cuda.matrix_multiply"))) {
             size_t length;
-            return ir_internal_error(kernel->kernel, error, "the cuda engine does not know the operation '%s'",
-                LLVMGetValueName2(f, &length));
+            return ir_internal_error(kernel->kernel, error,
+                "the cuda engine does not know the operation '%s'", LLVMGetValueName2(f, &length));
         }
     }
     return TOMBAC_OK;
@@ -101,10 +103,12 @@ static tombac_status close_module(ir_kernel *kernel, bool matrices, tombac_error
 
 /* ---- Strings ---- */
 
-/* TB_CUDA_LITERALS: where the program's constants lie, so that the driver can read strings that records name. */
+/* TB_CUDA_LITERALS: where the program's constants lie, so that the driver can read strings that records name.
+ */
 static void list_literals(ir_kernel *kernel)
 {
-    LLVMTypeRef i64 = LLVMInt64TypeInContext(kernel->context), ptr = LLVMPointerTypeInContext(kernel->context, 0);
+    LLVMTypeRef i64 = LLVMInt64TypeInContext(kernel->context),
+                ptr = LLVMPointerTypeInContext(kernel->context, 0);
     LLVMTargetDataRef layout = LLVMGetModuleDataLayout(kernel->module);
     size_t count = 0;
     for (LLVMValueRef g = LLVMGetFirstGlobal(kernel->module); g; g = LLVMGetNextGlobal(g)) count++;
@@ -121,7 +125,8 @@ static void list_literals(ir_kernel *kernel)
     }
     if (count) {
         LLVMValueRef initial = LLVMConstArray2(type, entries, count);
-        LLVMValueRef table = LLVMAddGlobalInAddressSpace(kernel->module, LLVMTypeOf(initial), TB_CUDA_LITERALS, 1);
+        LLVMValueRef table =
+            LLVMAddGlobalInAddressSpace(kernel->module, LLVMTypeOf(initial), TB_CUDA_LITERALS, 1);
         LLVMSetInitializer(table, initial);
         LLVMSetGlobalConstant(table, true);
     }
@@ -130,8 +135,8 @@ static void list_literals(ir_kernel *kernel)
 
 /* ---- Floating point ---- */
 
-/* Atomic operations reach as far as the device: nothing outside it looks at a buffer while a kernel runs. LLVM's NVPTX back end
- * forgets the order of read-modify-write operations, so fences take its place. */
+/* Atomic operations reach as far as the device: nothing outside it looks at a buffer while a kernel runs.
+ * LLVM's NVPTX back end forgets the order of read-modify-write operations, so fences take its place. */
 static void order_atomic(LLVMValueRef instruction, void *context)
 {
     LLVMBuilderRef builder = context;
@@ -153,12 +158,14 @@ static void order_atomic(LLVMValueRef instruction, void *context)
     LLVMSetOrdering(instruction, LLVMAtomicOrderingMonotonic);
 }
 
-/* Division and square root stay correctly rounded in every mode, as in the other engines: their approximations are worse than
- * what Metal promises. Flags can only be added to an instruction, so those two are made anew without. */
+/* Division and square root stay correctly rounded in every mode, as in the other engines: their
+ * approximations are worse than what Metal promises. Flags can only be added to an instruction, so those two
+ * are made anew without. */
 static void limit_approximation(LLVMValueRef instruction, void *context)
 {
     LLVMBuilderRef builder = context;
-    bool divides = LLVMGetInstructionOpcode(instruction) == LLVMFDiv, roots = ir_is_intrinsic(instruction, "llvm.sqrt");
+    bool divides = LLVMGetInstructionOpcode(instruction) == LLVMFDiv,
+         roots = ir_is_intrinsic(instruction, "llvm.sqrt");
     if (!divides && !roots) return;
     LLVMFastMathFlags flags = LLVMGetFastMathFlags(instruction);
     LLVMTypeRef type = LLVMTypeOf(instruction);
@@ -167,10 +174,12 @@ static void limit_approximation(LLVMValueRef instruction, void *context)
     if (divides) {
         made = LLVMBuildFDiv(builder, x, LLVMGetOperand(instruction, 1), "");
     } else {
-        LLVMModuleRef module = LLVMGetGlobalParent(LLVMGetBasicBlockParent(LLVMGetInstructionParent(instruction)));
+        LLVMModuleRef module =
+            LLVMGetGlobalParent(LLVMGetBasicBlockParent(LLVMGetInstructionParent(instruction)));
         made = ir_build_intrinsic(builder, module, "llvm.sqrt", &type, 1, &x, 1);
     }
-    if (LLVMCanValueUseFastMathFlags(made)) LLVMSetFastMathFlags(made, flags & ~(unsigned)LLVMFastMathApproxFunc);
+    if (LLVMCanValueUseFastMathFlags(made))
+        LLVMSetFastMathFlags(made, flags & ~(unsigned)LLVMFastMathApproxFunc);
     LLVMReplaceAllUsesWith(instruction, made);
     LLVMInstructionEraseFromParent(instruction);
 }
@@ -199,13 +208,17 @@ static tombac_status verify(ir_kernel *kernel, tombac_error **error)
 static tombac_status optimise(ir_kernel *kernel, const char *library, bool matrices, tombac_error **error)
 {
     static const char *const passes[] = {
-        "always-inline,globaldce,function(sroa,infer-address-spaces,early-cse,simplifycfg," COMBINE ",simplifycfg,"
-        "loop-simplify,lcssa,loop-mssa(loop-rotate,licm),simplifycfg,loop(indvars,loop-deletion,loop-unroll-full))",
+        "always-inline,globaldce,function(sroa,infer-address-spaces,early-cse,simplifycfg," COMBINE
+        ",simplifycfg,"
+        "loop-simplify,lcssa,loop-mssa(loop-rotate,licm),simplifycfg,loop(indvars,loop-deletion,loop-unroll-"
+        "full))",
         "function(sroa,early-cse,simplifycfg," COMBINE ",loop-simplify,lcssa,loop(loop-unroll-full),sroa,"
         "early-cse<memssa>," COMBINE ",gvn,simplifycfg,loop-simplify,lcssa,loop-mssa(licm),"
         "loop(indvars,loop-deletion)," COMBINE ",simplifycfg,dce)",
-        "always-inline,function(sroa,infer-address-spaces,infer-alignment," COMBINE ",gvn,dse,simplifycfg,dce,"
-        "separate-const-offset-from-gep,early-cse,infer-alignment,load-store-vectorizer," COMBINE ",dce),globaldce",
+        "always-inline,function(sroa,infer-address-spaces,infer-alignment," COMBINE
+        ",gvn,dse,simplifycfg,dce,"
+        "separate-const-offset-from-gep,early-cse,infer-alignment,load-store-vectorizer," COMBINE
+        ",dce),globaldce",
     };
     tombac_status status = ir_run_passes(kernel, passes[0], error);
     if (status == TOMBAC_OK) status = ir_run_passes(kernel, passes[1], error);
@@ -217,7 +230,8 @@ static tombac_status optimise(ir_kernel *kernel, const char *library, bool matri
     return status == TOMBAC_OK ? ir_run_passes(kernel, passes[2], error) : status;
 }
 
-/* From the prepared kernel to the module that code is generated from; `header` becomes the object's first line. */
+/* From the prepared kernel to the module that code is generated from; `header` becomes the object's first
+ * line. */
 static tombac_status build(ir_kernel *kernel, const char *folder, tb_text *header, tombac_error **error)
 {
     LLVMStripModuleDebugInfo(kernel->module);

@@ -1,9 +1,11 @@
-/* The cuda engine's compiler: a prepared kernel becomes PTX for NVIDIA GPUs. A SIMD-group is a warp, a threadgroup a block.
+/* The cuda engine's compiler: a prepared kernel becomes PTX for NVIDIA GPUs. A SIMD-group is a warp, a
+ * threadgroup a block.
  *
  * Takes a kernel as ir_prepare leaves it and gives the text that artifact/cuda.h describes:
  *   1. uniform.c     which blocks do all threads of a SIMD-group execute together?
- *   2. linearise.c   where collective operations stand in other blocks: control flow in which every lane passes every block,
- *                    so that the lanes that execute an operation together are known as a mask, and never guessed
+ *   2. linearise.c   where collective operations stand in other blocks: control flow in which every lane
+ * passes every block, so that the lanes that execute an operation together are known as a mask, and never
+ * guessed
  *   3. entry.c       the entry point: arguments, positions, threadgroup memory
  *   4. operation.c   operations become calls of the device library (device/), with their mask; records
  *   5. matrix.c      products of matrices on tensor cores where operands are halves
@@ -16,7 +18,8 @@
 
 #define CUDA_DEFAULT_TARGET "sm_90"
 
-/* Appends the PTX to `object`. `folder` holds the device library, cuda.bc and cuda_matrix.bc. The kernel's module is used up. */
+/* Appends the PTX to `object`. `folder` holds the device library, cuda.bc and cuda_matrix.bc. The kernel's
+ * module is used up. */
 tombac_status cuda_compile(ir_kernel *kernel, const char *folder, tb_text *object, tombac_error **error);
 /* Whether `target` names an architecture that this engine generates code for (sm_80 and later). */
 bool cuda_is_target(const char *target);

@@ -1,9 +1,9 @@
 /* The entry point: a PTX kernel whose parameters are a tb_cuda_launch and the arguments (artifact/cuda.h).
  *
- * The blocks of the prepared kernel move into it behind a call of the library's `enter`, which fills a private
- * tb_cuda_thread; positions are loads from that record, and scalar replacement leaves only what is used. A reference to
- * constant memory whose uses are all plain loads comes by value: NVIDIA keeps parameters in constant memory, and nothing is
- * uploaded for it. */
+ * The blocks of the prepared kernel move into it behind a call of the library's `enter`, which fills a
+ * private tb_cuda_thread; positions are loads from that record, and scalar replacement leaves only what is
+ * used. A reference to constant memory whose uses are all plain loads comes by value: NVIDIA keeps parameters
+ * in constant memory, and nothing is uploaded for it. */
 #include "compiler/cuda/steps.h"
 
 #include <stddef.h>
@@ -25,8 +25,8 @@ typedef struct position_field {
 } position_field;
 
 #define FIELD1(f) {"__tombac_" #f, offsetof(tb_dispatch, f)}
-#define FIELD3(f)                                                                                                          \
-    {"__tombac_" #f "_x", offsetof(tb_dispatch, f)}, {"__tombac_" #f "_y", offsetof(tb_dispatch, f) + 4},                  \
+#define FIELD3(f)                                                                                            \
+    {"__tombac_" #f "_x", offsetof(tb_dispatch, f)}, {"__tombac_" #f "_y", offsetof(tb_dispatch, f) + 4},    \
         {"__tombac_" #f "_z", offsetof(tb_dispatch, f) + 8}
 
 static const position_field fields[] = {
@@ -57,7 +57,8 @@ static bool only_loads(LLVMValueRef pointer)
         LLVMValueRef user = LLVMGetUser(use);
         if (LLVMIsALoadInst(user)) {
             if (LLVMGetVolatile(user) || LLVMGetOrdering(user) != LLVMAtomicOrderingNotAtomic) return false;
-        } else if (!LLVMIsAGetElementPtrInst(user) || LLVMGetOperand(user, 0) != pointer || !only_loads(user)) {
+        } else if (!LLVMIsAGetElementPtrInst(user) || LLVMGetOperand(user, 0) != pointer ||
+                   !only_loads(user)) {
             return false;
         }
     }
@@ -79,7 +80,8 @@ static void retype_loads(entry *e, LLVMValueRef old, LLVMValueRef now)
         LLVMValueRef *indices = calloc(count + 1, sizeof(LLVMValueRef));
         if (!indices) return;
         for (unsigned i = 0; i < count; i++) indices[i] = LLVMGetOperand(user, i + 1);
-        LLVMValueRef made = LLVMBuildGEP2(e->builder, LLVMGetGEPSourceElementType(user), now, indices, count, "");
+        LLVMValueRef made =
+            LLVMBuildGEP2(e->builder, LLVMGetGEPSourceElementType(user), now, indices, count, "");
         free(indices);
         retype_loads(e, user, made);
         LLVMInstructionEraseFromParent(user);
@@ -99,7 +101,10 @@ static char kind_of(const entry *e, unsigned index)
     return small && only_loads(LLVMGetParam(e->kernel->function, index)) ? 'v' : 'p';
 }
 
-static LLVMTypeRef bytes_type(const entry *e, uint64_t size) { return LLVMArrayType2(e->i8, size); }
+static LLVMTypeRef bytes_type(const entry *e, uint64_t size)
+{
+    return LLVMArrayType2(e->i8, size);
+}
 
 static void set_by_value(const entry *e, unsigned parameter, uint64_t size, uint64_t alignment)
 {
@@ -118,8 +123,10 @@ static void bind_argument(entry *e, LLVMBasicBlockRef start, unsigned index, cha
         LLVMValueRef offset = LLVMBuildZExt(e->builder, own, e->i64, "");
         own = LLVMBuildInBoundsGEP2(e->builder, e->i8, e->shared, &offset, 1, "");
     }
-    if (kind == 'v') retype_loads(e, old, own);
-    else LLVMReplaceAllUsesWith(old, own);
+    if (kind == 'v')
+        retype_loads(e, old, own);
+    else
+        LLVMReplaceAllUsesWith(old, own);
 }
 
 /* ---- Positions ---- */
@@ -194,7 +201,8 @@ static void build_prologue(entry *e, LLVMBasicBlockRef start, LLVMBasicBlockRef 
 static void move_body(entry *e, const char *kinds)
 {
     LLVMValueRef old = e->kernel->function;
-    LLVMBasicBlockRef start = LLVMAppendBasicBlockInContext(e->context, e->function, ""), first = LLVMGetFirstBasicBlock(old);
+    LLVMBasicBlockRef start = LLVMAppendBasicBlockInContext(e->context, e->function, ""),
+                      first = LLVMGetFirstBasicBlock(old);
     LLVMPositionBuilderAtEnd(e->builder, start);
     e->thread = LLVMBuildAlloca(e->builder, bytes_type(e, sizeof(tb_cuda_thread)), "");
     LLVMSetAlignment(e->thread, _Alignof(tb_cuda_thread));
@@ -221,8 +229,13 @@ static void move_body(entry *e, const char *kinds)
 tombac_status cuda_entry_build(ir_kernel *kernel, tb_text *kinds, LLVMValueRef *thread, tombac_error **error)
 {
     LLVMContextRef c = kernel->context;
-    entry e = {.kernel = kernel, .module = kernel->module, .context = c, .builder = LLVMCreateBuilderInContext(c),
-        .i8 = LLVMInt8TypeInContext(c), .i32 = LLVMInt32TypeInContext(c), .i64 = LLVMInt64TypeInContext(c)};
+    entry e = {.kernel = kernel,
+        .module = kernel->module,
+        .context = c,
+        .builder = LLVMCreateBuilderInContext(c),
+        .i8 = LLVMInt8TypeInContext(c),
+        .i32 = LLVMInt32TypeInContext(c),
+        .i64 = LLVMInt64TypeInContext(c)};
     for (unsigned i = 0; i < kernel->argument_count; i++) tb_text_putc(kinds, kind_of(&e, i));
     e.shared = LLVMAddGlobalInAddressSpace(e.module, bytes_type(&e, 0), "tombac_cuda_shared", 3);
     LLVMSetAlignment(e.shared, 128);

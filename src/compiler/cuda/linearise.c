@@ -1,19 +1,19 @@
 /* Masks for collective operations: which lanes execute an operation together?
  *
- * In blocks that a SIMD-group executes as a whole it is every lane that exists. Where a collective stands in another block the
- * whole function is rewritten, so that the answer does not depend on how the hardware happens to reconverge: blocks are
- * put into the order of docs/architecture.md "Convergence" (check/order.c), each behind a head that every lane of the
- * surrounding region passes. A branch only sets its target's guard; a block is entered by the lanes whose guard is set. In the
- * head of a block with collectives a ballot over the region's lanes says which these are; being a synchronising instruction,
- * it waits for all of them.
+ * In blocks that a SIMD-group executes as a whole it is every lane that exists. Where a collective stands in
+ * another block the whole function is rewritten, so that the answer does not depend on how the hardware
+ * happens to reconverge: blocks are put into the order of docs/architecture.md "Convergence" (check/order.c),
+ * each behind a head that every lane of the surrounding region passes. A branch only sets its target's guard;
+ * a block is entered by the lanes whose guard is set. In the head of a block with collectives a ballot over
+ * the region's lanes says which these are; being a synchronising instruction, it waits for all of them.
  *
  *     head(b)   g = guard(b); guard(b) = false; [mask(b) = ballot(mask(region), g)]; g ? b : next
  *     entry(l)  [mask(l) = ballot(mask(region), guard(header))]; guard(header) ? head(header) : behind(l)
  *     end(l)    [mask(l) = ballot(mask(l), guard(header))];      guard(header) ? head(header) : behind(l)
  *
- * A region is the function or a loop l. Values that cross blocks and phis go to memory first (reg2mem); scalar replacement
- * brings them back. A block that only returns is not put in order: lanes end there at once, so that barriers and ballots do
- * not wait for them. */
+ * A region is the function or a loop l. Values that cross blocks and phis go to memory first (reg2mem);
+ * scalar replacement brings them back. A block that only returns is not put in order: lanes end there at
+ * once, so that barriers and ballots do not wait for them. */
 #include "compiler/check/steps.h"
 #include "compiler/cuda/steps.h"
 #include "compiler/ir/steps.h"
@@ -23,8 +23,8 @@
 
 bool cuda_is_collective(LLVMValueRef instruction)
 {
-    static const char *const prefixes[] = {"__tombac_simd_", "__tombac_quad_", "__tombac_simdgroup_barrier",
-        "__tombac_matrix_multiply"};
+    static const char *const prefixes[] = {
+        "__tombac_simd_", "__tombac_quad_", "__tombac_simdgroup_barrier", "__tombac_matrix_multiply"};
     LLVMValueRef callee = ir_callee(instruction);
     for (size_t i = 0; callee && i < sizeof prefixes / sizeof prefixes[0]; i++) {
         if (ir_name_starts(callee, prefixes[i])) return true;
@@ -57,7 +57,8 @@ static void give_mask(LLVMModuleRef module, LLVMBuilderRef builder, LLVMValueRef
     LLVMInstructionEraseFromParent(call);
 }
 
-static void give_masks(LLVMModuleRef module, LLVMBuilderRef builder, LLVMBasicBlockRef block, LLVMValueRef mask)
+static void give_masks(
+    LLVMModuleRef module, LLVMBuilderRef builder, LLVMBasicBlockRef block, LLVMValueRef mask)
 {
     for (LLVMValueRef i = LLVMGetFirstInstruction(block), next; i; i = next) {
         next = LLVMGetNextInstruction(i);
@@ -72,14 +73,14 @@ typedef struct rewrite {
     LLVMBuilderRef builder;
     const ir_cfg *cfg;
     const uint32_t *order;
-    uint32_t *place;                 /* place in the order, of each block */
-    bool *returns;                   /* blocks that only return */
-    bool *loop_masks;                /* loops that hold a collective */
-    LLVMValueRef *guards;            /* memory, of each block */
-    LLVMBasicBlockRef *heads;        /* of each block */
+    uint32_t *place;                   /* place in the order, of each block */
+    bool *returns;                     /* blocks that only return */
+    bool *loop_masks;                  /* loops that hold a collective */
+    LLVMValueRef *guards;              /* memory, of each block */
+    LLVMBasicBlockRef *heads;          /* of each block */
     LLVMBasicBlockRef *entries, *ends; /* of each loop */
-    LLVMValueRef *masks;             /* memory, of each loop */
-    LLVMValueRef existing;           /* lanes of the SIMD-group that exist */
+    LLVMValueRef *masks;               /* memory, of each loop */
+    LLVMValueRef existing;             /* lanes of the SIMD-group that exist */
     LLVMBasicBlockRef finish;
     LLVMTypeRef i1, i32;
 } rewrite;
@@ -98,14 +99,17 @@ static LLVMValueRef region_mask(const rewrite *r, uint32_t loop)
 static LLVMValueRef build_ballot(const rewrite *r, LLVMValueRef mask, LLVMValueRef condition)
 {
     LLVMValueRef operands[2] = {mask, condition};
-    return ir_build_intrinsic(r->builder, r->kernel->module, "llvm.nvvm.vote.ballot.sync", NULL, 0, operands, 2);
+    return ir_build_intrinsic(
+        r->builder, r->kernel->module, "llvm.nvvm.vote.ballot.sync", NULL, 0, operands, 2);
 }
 
 /* The place behind which the blocks of `loop` end. */
 static uint32_t last_place(const rewrite *r, uint32_t loop)
 {
     uint32_t last = r->place[r->cfg->loops[loop].header];
-    while (last + 1 < r->cfg->block_count && ir_cfg_in_loop(r->cfg, r->cfg->blocks[r->order[last + 1]].loop, loop)) last++;
+    while (last + 1 < r->cfg->block_count &&
+           ir_cfg_in_loop(r->cfg, r->cfg->blocks[r->order[last + 1]].loop, loop))
+        last++;
     return last;
 }
 
@@ -130,14 +134,16 @@ static void build_head(const rewrite *r, uint32_t b)
     uint32_t loop = r->cfg->blocks[b].loop;
     LLVMValueRef guard = LLVMBuildLoad2(r->builder, r->i1, r->guards[b], "");
     LLVMBuildStore(r->builder, LLVMConstNull(r->i1), r->guards[b]);
-    LLVMValueRef mask = has_collective(r->cfg->blocks[b].block) ? build_ballot(r, region_mask(r, loop), guard) : NULL;
+    LLVMValueRef mask =
+        has_collective(r->cfg->blocks[b].block) ? build_ballot(r, region_mask(r, loop), guard) : NULL;
     LLVMBuildCondBr(r->builder, guard, r->cfg->blocks[b].block, behind(r, r->place[b], loop));
     if (mask) give_masks(r->kernel->module, r->builder, r->cfg->blocks[b].block, mask);
 }
 
 static void build_loop(const rewrite *r, uint32_t loop)
 {
-    uint32_t header = r->cfg->loops[loop].header, parent = r->cfg->loops[loop].parent, last = last_place(r, loop);
+    uint32_t header = r->cfg->loops[loop].header, parent = r->cfg->loops[loop].parent,
+             last = last_place(r, loop);
     for (int end = 0; end < 2; end++) {
         LLVMPositionBuilderAtEnd(r->builder, end ? r->ends[loop] : r->entries[loop]);
         LLVMValueRef guard = LLVMBuildLoad2(r->builder, r->i1, r->guards[header], "");
@@ -173,8 +179,10 @@ static void rewrite_end(const rewrite *r, uint32_t b)
             LLVMBuildStore(r->builder, taken, r->guards[number]);
         }
     }
-    if (ending) LLVMBuildCondBr(r->builder, ends_where, ending, next);
-    else LLVMBuildBr(r->builder, next);
+    if (ending)
+        LLVMBuildCondBr(r->builder, ends_where, ending, next);
+    else
+        LLVMBuildBr(r->builder, next);
     LLVMInstructionEraseFromParent(end);
 }
 
@@ -202,15 +210,18 @@ static void build(rewrite *r)
     for (uint32_t b = 0; b < cfg->block_count; b++) {
         r->returns[b] = b && only_returns(cfg->blocks[b].block);
         if (!has_collective(cfg->blocks[b].block)) continue;
-        for (uint32_t l = cfg->blocks[b].loop; l != IR_NONE; l = cfg->loops[l].parent) r->loop_masks[l] = true;
+        for (uint32_t l = cfg->blocks[b].loop; l != IR_NONE; l = cfg->loops[l].parent)
+            r->loop_masks[l] = true;
     }
     build_variables(r);
     LLVMPositionBuilderAtEnd(r->builder, r->finish);
     LLVMBuildRetVoid(r->builder);
     give_masks(r->kernel->module, r->builder, cfg->blocks[0].block, r->existing);
     for (uint32_t b = 0; b < cfg->block_count; b++) {
-        if (r->returns[b]) LLVMDeleteBasicBlock(r->heads[b]);
-        else if (b) build_head(r, b);
+        if (r->returns[b])
+            LLVMDeleteBasicBlock(r->heads[b]);
+        else if (b)
+            build_head(r, b);
     }
     for (uint32_t l = 0; l < cfg->loop_count; l++) build_loop(r, l);
     for (uint32_t b = 0; b < cfg->block_count; b++) {
@@ -223,14 +234,24 @@ static tombac_status rewrite_function(
 {
     size_t n = cfg->block_count, m = cfg->loop_count + 1;
     uint32_t *order = malloc(n * sizeof *order);
-    rewrite r = {.kernel = kernel, .builder = builder, .cfg = cfg, .order = order, .existing = existing,
-        .place = malloc(n * sizeof *r.place), .returns = calloc(n, sizeof *r.returns),
-        .loop_masks = calloc(m, sizeof *r.loop_masks), .guards = calloc(n, sizeof *r.guards),
-        .heads = calloc(n, sizeof *r.heads), .entries = calloc(m, sizeof *r.entries), .ends = calloc(m, sizeof *r.ends),
-        .masks = calloc(m, sizeof *r.masks), .i1 = LLVMInt1TypeInContext(kernel->context),
+    rewrite r = {.kernel = kernel,
+        .builder = builder,
+        .cfg = cfg,
+        .order = order,
+        .existing = existing,
+        .place = malloc(n * sizeof *r.place),
+        .returns = calloc(n, sizeof *r.returns),
+        .loop_masks = calloc(m, sizeof *r.loop_masks),
+        .guards = calloc(n, sizeof *r.guards),
+        .heads = calloc(n, sizeof *r.heads),
+        .entries = calloc(m, sizeof *r.entries),
+        .ends = calloc(m, sizeof *r.ends),
+        .masks = calloc(m, sizeof *r.masks),
+        .i1 = LLVMInt1TypeInContext(kernel->context),
         .i32 = LLVMInt32TypeInContext(kernel->context)};
     tombac_status status = TOMBAC_OK;
-    if (!order || !r.place || !r.returns || !r.loop_masks || !r.guards || !r.heads || !r.entries || !r.ends || !r.masks)
+    if (!order || !r.place || !r.returns || !r.loop_masks || !r.guards || !r.heads || !r.entries || !r.ends ||
+        !r.masks)
         status = tb_fail_memory(error);
     if (status == TOMBAC_OK) status = check_order_compute(cfg, order, error);
     if (status == TOMBAC_OK) build(&r);
@@ -276,8 +297,8 @@ static tombac_status to_memory(ir_kernel *kernel, ir_cfg *cfg, tombac_error **er
     bool irreducible = cfg->irreducible;
     ir_cfg_free(cfg);
     *cfg = (ir_cfg){0};
-    tombac_status status = ir_run_passes(kernel,
-        irreducible ? "function(lower-switch,fix-irreducible)" : "function(lower-switch)", error);
+    tombac_status status = ir_run_passes(
+        kernel, irreducible ? "function(lower-switch,fix-irreducible)" : "function(lower-switch)", error);
     if (status == TOMBAC_OK) status = ir_loops_merge_latches(kernel->function, error);
     if (status == TOMBAC_OK) status = ir_run_passes(kernel, "function(reg2mem)", error);
     return status == TOMBAC_OK ? ir_cfg_build(kernel->function, cfg, error) : status;

@@ -1,7 +1,8 @@
 /* Operations that need no mask: barriers, fences, records of logging and assertions; see docs/operations.md.
  *
- * A log record is reserved by its first call with room for its arguments, which are counted up to the end of the record in
- * the same block, as the headers write them; its address is kept in a variable between the calls. */
+ * A log record is reserved by its first call with room for its arguments, which are counted up to the end of
+ * the record in the same block, as the headers write them; its address is kept in a variable between the
+ * calls. */
 #include "compiler/cuda/steps.h"
 
 #include <string.h>
@@ -49,7 +50,8 @@ static void lower_begin(lowering *l, LLVMValueRef call)
 {
     LLVMValueRef operands[4] = {LLVMGetOperand(call, 0), LLVMGetOperand(call, 1),
         LLVMConstInt(l->i32, count_arguments(call), false), l->thread};
-    LLVMBuildStore(l->builder, cuda_call(l->kernel->module, l->builder, "log_begin", l->ptr, operands, 4, false), l->record);
+    LLVMBuildStore(l->builder,
+        cuda_call(l->kernel->module, l->builder, "log_begin", l->ptr, operands, 4, false), l->record);
 }
 
 static void lower_argument(lowering *l, LLVMValueRef call)
@@ -66,7 +68,8 @@ static void forward(lowering *l, LLVMValueRef call, const char *name, bool threa
     unsigned count = LLVMGetNumArgOperands(call);
     for (unsigned i = 0; i < count && i < 7; i++) operands[i] = LLVMGetOperand(call, i);
     if (thread) operands[count++] = l->thread;
-    LLVMValueRef made = cuda_call(l->kernel->module, l->builder, name, LLVMTypeOf(call), operands, count, convergent);
+    LLVMValueRef made =
+        cuda_call(l->kernel->module, l->builder, name, LLVMTypeOf(call), operands, count, convergent);
     LLVMReplaceAllUsesWith(call, made);
 }
 
@@ -78,21 +81,32 @@ static void lower(LLVMValueRef instruction, void *context)
     size_t length;
     const char *name = LLVMGetValueName2(callee, &length) + strlen("__tombac_");
     LLVMPositionBuilderBefore(l->builder, instruction);
-    if (!strcmp(name, "log_begin")) lower_begin(l, instruction);
-    else if (!strcmp(name, "log_argument.u64")) lower_argument(l, instruction);
-    else if (!strcmp(name, "assert_fail") || !strcmp(name, "unsupported")) forward(l, instruction, name, true, false);
-    else if (!strcmp(name, "threadgroup_barrier") || !strcmp(name, "fence")) forward(l, instruction, name, false, true);
-    else if (!strcmp(name, "matrix_row") || !strcmp(name, "matrix_column")) forward(l, instruction, name, false, false);
-    else if (strcmp(name, "log_end")) return; /* unknown: reported when the library is linked */
+    if (!strcmp(name, "log_begin"))
+        lower_begin(l, instruction);
+    else if (!strcmp(name, "log_argument.u64"))
+        lower_argument(l, instruction);
+    else if (!strcmp(name, "assert_fail") || !strcmp(name, "unsupported"))
+        forward(l, instruction, name, true, false);
+    else if (!strcmp(name, "threadgroup_barrier") || !strcmp(name, "fence"))
+        forward(l, instruction, name, false, true);
+    else if (!strcmp(name, "matrix_row") || !strcmp(name, "matrix_column"))
+        forward(l, instruction, name, false, false);
+    else if (strcmp(name, "log_end"))
+        return; /* unknown: reported when the library is linked */
     l->records |= !strncmp(name, "log_", 4) || !strcmp(name, "assert_fail") || !strcmp(name, "unsupported");
     LLVMInstructionEraseFromParent(instruction);
 }
 
-tombac_status cuda_operations_lower(ir_kernel *kernel, LLVMValueRef thread, bool *records, tombac_error **error)
+tombac_status cuda_operations_lower(
+    ir_kernel *kernel, LLVMValueRef thread, bool *records, tombac_error **error)
 {
     LLVMContextRef c = kernel->context;
-    lowering l = {.kernel = kernel, .builder = LLVMCreateBuilderInContext(c), .thread = thread,
-        .i32 = LLVMInt32TypeInContext(c), .ptr = LLVMPointerTypeInContext(c, 0), .nothing = LLVMVoidTypeInContext(c)};
+    lowering l = {.kernel = kernel,
+        .builder = LLVMCreateBuilderInContext(c),
+        .thread = thread,
+        .i32 = LLVMInt32TypeInContext(c),
+        .ptr = LLVMPointerTypeInContext(c, 0),
+        .nothing = LLVMVoidTypeInContext(c)};
     LLVMPositionBuilderBefore(l.builder, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(kernel->function)));
     l.record = LLVMBuildAlloca(l.builder, l.ptr, "");
     LLVMBuildStore(l.builder, LLVMConstNull(l.ptr), l.record);

@@ -1,9 +1,10 @@
 /* Which blocks do the lanes of a SIMD-group execute all together, or not at all?
  *
- * A forward analysis to the least fixed point. A value is divergent if lanes may see different values: it comes from the
- * thread's own position, from writable memory, from an operation that differs by lane, or from a divergent operand. A branch
- * on a divergent condition makes the blocks between it and its nearest post-dominator divergent, and the phis of those and
- * of the post-dominator; so does a loop that lanes leave at different times, whose values are divergent outside. */
+ * A forward analysis to the least fixed point. A value is divergent if lanes may see different values: it
+ * comes from the thread's own position, from writable memory, from an operation that differs by lane, or from
+ * a divergent operand. A branch on a divergent condition makes the blocks between it and its nearest
+ * post-dominator divergent, and the phis of those and of the post-dominator; so does a loop that lanes leave
+ * at different times, whose values are divergent outside. */
 #include "compiler/cuda/steps.h"
 
 #include <stdlib.h>
@@ -12,12 +13,12 @@
 typedef struct analysis {
     const ir_kernel *kernel;
     const ir_cfg *cfg;
-    bool *divergent;             /* blocks */
-    bool *joins;                 /* blocks whose phis are divergent */
-    bool *done;                  /* branches that were followed */
-    uint64_t *postdominators;    /* bit sets of `words` words for each block */
+    bool *divergent;          /* blocks */
+    bool *joins;              /* blocks whose phis are divergent */
+    bool *done;               /* branches that were followed */
+    uint64_t *postdominators; /* bit sets of `words` words for each block */
     size_t words;
-    const void **table;          /* divergent values and numbers of blocks, open addressing */
+    const void **table; /* divergent values and numbers of blocks, open addressing */
     uint32_t *numbers;
     size_t capacity, used;
     bool failed, changed;
@@ -54,7 +55,10 @@ static bool is_divergent(const analysis *a, LLVMValueRef value)
 
 /* ---- Post-dominators ---- */
 
-static bool has(const uint64_t *set, uint32_t i) { return set[i / 64] >> (i % 64) & 1; }
+static bool has(const uint64_t *set, uint32_t i)
+{
+    return set[i / 64] >> (i % 64) & 1;
+}
 
 /* Blocks on every way from b to an end; everything for blocks from which there is none. */
 static bool refine(const analysis *a, uint32_t b)
@@ -64,7 +68,8 @@ static bool refine(const analysis *a, uint32_t b)
     bool changed = false;
     for (size_t w = 0; w < a->words; w++) {
         uint64_t value = block->successor_count ? ~UINT64_C(0) : 0;
-        for (uint32_t s = 0; s < block->successor_count; s++) value &= a->postdominators[block->successors[s] * a->words + w];
+        for (uint32_t s = 0; s < block->successor_count; s++)
+            value &= a->postdominators[block->successors[s] * a->words + w];
         if (w == b / 64) value |= UINT64_C(1) << (b % 64);
         changed |= value != own[w];
         own[w] = value;
@@ -87,7 +92,8 @@ static void find_postdominators(analysis *a)
 static LLVMValueRef root_of(LLVMValueRef address)
 {
     for (int depth = 0; depth < 64; depth++) {
-        if (LLVMIsAGetElementPtrInst(address) || LLVMIsAAddrSpaceCastInst(address) || LLVMIsABitCastInst(address) ||
+        if (LLVMIsAGetElementPtrInst(address) || LLVMIsAAddrSpaceCastInst(address) ||
+            LLVMIsABitCastInst(address) ||
             (LLVMIsAConstantExpr(address) && LLVMGetNumOperands(address) > 0)) {
             address = LLVMGetOperand(address, 0);
         } else {
@@ -104,28 +110,30 @@ static bool is_constant_memory(const analysis *a, LLVMValueRef address)
     if (!root) return false;
     if (LLVMIsAGlobalVariable(root)) return LLVMIsGlobalConstant(root);
     for (unsigned i = 0; i < a->kernel->argument_count; i++) {
-        if (LLVMGetParam(a->kernel->function, i) == root) return a->kernel->arguments[i].parameter->space == FRONT_CONSTANT;
+        if (LLVMGetParam(a->kernel->function, i) == root)
+            return a->kernel->arguments[i].parameter->space == FRONT_CONSTANT;
     }
     return false;
 }
 
 static bool is_uniform_operation(LLVMValueRef callee)
 {
-    static const char *const names[] = {"__tombac_simd_sum", "__tombac_simd_product", "__tombac_simd_min", "__tombac_simd_max",
-        "__tombac_simd_and", "__tombac_simd_or", "__tombac_simd_xor", "__tombac_simd_ballot",
-        "__tombac_simd_active_threads_mask", "__tombac_simd_all", "__tombac_simd_any", "__tombac_simd_broadcast_first"};
+    static const char *const names[] = {"__tombac_simd_sum", "__tombac_simd_product", "__tombac_simd_min",
+        "__tombac_simd_max", "__tombac_simd_and", "__tombac_simd_or", "__tombac_simd_xor",
+        "__tombac_simd_ballot", "__tombac_simd_active_threads_mask", "__tombac_simd_all", "__tombac_simd_any",
+        "__tombac_simd_broadcast_first"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (ir_name_starts(callee, names[i])) return true;
     }
     return false;
 }
 
-/* Calls whose result differs by lane although their operands do not, or is the same although they do; the rest is decided by
- * the operands. */
+/* Calls whose result differs by lane although their operands do not, or is the same although they do; the
+ * rest is decided by the operands. */
 static bool decide_call(const analysis *a, LLVMValueRef call, bool *divergent)
 {
-    static const char *const positions[] = {"__tombac_lane", "__tombac_thread_index", "__tombac_thread_position_",
-        "__tombac_matrix_row", "__tombac_matrix_column"};
+    static const char *const positions[] = {"__tombac_lane", "__tombac_thread_index",
+        "__tombac_thread_position_", "__tombac_matrix_row", "__tombac_matrix_column"};
     LLVMValueRef callee = ir_callee(call);
     *divergent = true;
     if (!callee) return true;
@@ -137,7 +145,8 @@ static bool decide_call(const analysis *a, LLVMValueRef call, bool *divergent)
         *divergent = false;
         return true;
     }
-    if (ir_name_starts(callee, "__tombac_simd_broadcast.") || ir_name_starts(callee, "__tombac_simd_shuffle.")) {
+    if (ir_name_starts(callee, "__tombac_simd_broadcast.") ||
+        ir_name_starts(callee, "__tombac_simd_shuffle.")) {
         *divergent = is_divergent(a, LLVMGetOperand(call, 1));
         return true;
     }
@@ -155,7 +164,8 @@ static bool operand_divergent(const analysis *a, LLVMValueRef instruction)
         if (is_divergent(a, operand)) return true;
         if (!outside || !LLVMIsAInstruction(operand)) continue;
         uint32_t home = number_of(a, LLVMGetInstructionParent(operand));
-        if (home != IR_NONE && a->divergent[home]) return true; /* lanes left a loop in different iterations */
+        if (home != IR_NONE && a->divergent[home])
+            return true; /* lanes left a loop in different iterations */
     }
     return false;
 }
@@ -173,7 +183,9 @@ static bool compute(const analysis *a, LLVMValueRef instruction, uint32_t block)
     case LLVMPHI:
         if (a->joins[block]) return true;
         break;
-    case LLVMAlloca: case LLVMAtomicRMW: case LLVMAtomicCmpXchg: return true;
+    case LLVMAlloca:
+    case LLVMAtomicRMW:
+    case LLVMAtomicCmpXchg: return true;
     default: break;
     }
     return operand_divergent(a, instruction);
@@ -227,14 +239,20 @@ static size_t count_values(const ir_cfg *cfg)
 {
     size_t count = cfg->block_count;
     for (uint32_t b = 0; b < cfg->block_count; b++) {
-        for (LLVMValueRef i = LLVMGetFirstInstruction(cfg->blocks[b].block); i; i = LLVMGetNextInstruction(i)) count++;
+        for (LLVMValueRef i = LLVMGetFirstInstruction(cfg->blocks[b].block); i; i = LLVMGetNextInstruction(i))
+            count++;
     }
     return count;
 }
 
-tombac_status cuda_uniform_blocks(const ir_kernel *kernel, const ir_cfg *cfg, bool *divergent, tombac_error **error)
+tombac_status cuda_uniform_blocks(
+    const ir_kernel *kernel, const ir_cfg *cfg, bool *divergent, tombac_error **error)
 {
-    analysis a = {.kernel = kernel, .cfg = cfg, .divergent = divergent, .words = (cfg->block_count + 63) / 64, .capacity = 64};
+    analysis a = {.kernel = kernel,
+        .cfg = cfg,
+        .divergent = divergent,
+        .words = (cfg->block_count + 63) / 64,
+        .capacity = 64};
     while (a.capacity < 2 * count_values(cfg)) a.capacity *= 2;
     memset(divergent, 0, cfg->block_count * sizeof *divergent);
     a.joins = calloc(cfg->block_count, sizeof *a.joins);

@@ -24,9 +24,11 @@ bool front_next_attribute(attribute_cursor *cursor, attribute *out)
     if (cursor->at >= cursor->end) return false;
     uint32_t i = cursor->at;
     *out = (attribute){.first = i, .argument = i, .argument_end = i};
+    bool scoped = t[i + 1].code == PUNCT2(':', ':');
+    uint32_t name = scoped ? i + 2 : i;
     while (i < cursor->end && t[i].code != ',') {
         if (t[i].code == '(' || t[i].code == '[' || t[i].code == '{') {
-            if (i == out->first + 1 && t[i].code == '(') {
+            if (i == name + 1 && t[i].code == '(') {
                 out->argument = i + 1;
                 out->argument_end = t[i].match;
             }
@@ -35,9 +37,12 @@ bool front_next_attribute(attribute_cursor *cursor, attribute *out)
         i++;
     }
     out->last = cursor->at = i;
-    for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+    if (scoped && token_is(cursor->list, out->first, "tombac") && token_is(cursor->list, name, "requires")) {
+        out->known = FRONT_REQUIRES;
+        out->kind = ATTRIBUTE_FUNCTION;
+    }
+    for (size_t k = 0; k < sizeof known / sizeof *known && !scoped; k++) { /* not clang::..., gnu::... */
         if (!token_is(cursor->list, out->first, known[k].name)) continue;
-        if (t[out->first + 1].code == PUNCT2(':', ':')) break; /* clang::..., gnu::... */
         out->known = known[k].name;
         out->kind = known[k].kind;
         break;

@@ -54,11 +54,13 @@ static void push_warnings(arguments *a, bool wanted)
         "-Wno-inline-namespace-reopened-noninline"};
     if (!wanted) push(a, "-Wno-everything");
     for (size_t i = 0; wanted && i < sizeof on / sizeof *on; i++) push(a, on[i]);
+    push(a, "-Werror=vla-cxx-extension");
 }
 
 typedef struct attempt {
     rewriter *r;
     bool syntax_only, use_pch;
+    bool newer; /* C++20, for template parameters of class types */
     tb_text text;
     uint32_t *offsets;
     tb_process process;
@@ -75,7 +77,8 @@ static tombac_status run(attempt *a, tombac_error **error)
     tb_text_printf(&umbrella, "%s/" FRONT_UMBRELLA, unit->paths.msl);
     if (umbrella.bad) return tb_fail_memory(error);
     push(&line, unit->paths.clang);
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) push(&line, fixed[i]);
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+        push(&line, a->newer && !strcmp(fixed[i], "-std=c++17") ? "-std=c++20" : fixed[i]);
     push_math(&line, a->r->safe_base ? TOMBAC_MATH_SAFE : unit->options.math);
     push_warnings(&line, unit->options.warnings);
     push(&line, "-internal-isystem");
@@ -231,6 +234,22 @@ static tombac_status fail(attempt *a, const diagnostic_list *list, tombac_error 
     return status;
 }
 
+/* Template parameters of class types came with C++20, and kernels use them with tensor operations. Everything
+ * else stays C++17, for which the headers are precompiled. */
+static bool needs_newer(attempt *a, const diagnostic_list *list)
+{
+    bool found = false;
+    for (size_t i = 0; !a->newer && i < list->count; i++)
+        found |= list->items[i].kind == DIAGNOSTIC_ERROR &&
+                 begins(&list->items[i], "a non-type template parameter cannot have type") &&
+                 front_diagnostic_says(&list->items[i], "before C++20");
+    if (found) {
+        a->newer = true;
+        a->use_pch = false;
+    }
+    return found;
+}
+
 /* Runs clang until it is content or nothing can be repaired. */
 static tombac_status compile(attempt *a, front_result *result, tombac_error **error)
 {
@@ -249,7 +268,8 @@ static tombac_status compile(attempt *a, front_result *result, tombac_error **er
         else if (!front_parse_diagnostics(a->r, &a->process.errors, &a->text, a->offsets, &list))
             return tb_fail_memory(error);
         bool done = !again && a->process.exit_status == 0;
-        if (!again && !done && n + 1 < MAX_ATTEMPTS) again = repair(a, &list);
+        if (!again && !done && n + 1 < MAX_ATTEMPTS) again = needs_newer(a, &list) || repair(a, &list);
+        if (done) front_warn_unannotated(a->r, &result->diagnostics);
         if (done)
             front_show_diagnostics(a->r, &list, &result->diagnostics, NULL);
         else if (!again)
@@ -305,6 +325,21 @@ static tombac_status refuse_guards(
         error, TOMBAC_ERROR_UNSUPPORTED, "a threadgroup or static variable needs a constructor to run");
 }
 
+/* Tells the headers, which are compiled once for all versions, the version: in place of the first line, a
+ * line marker that another one repeats before the first token. */
+static void define_language(rewriter *r)
+{
+    tb_text text = {0};
+    tb_text_printf(
+        &text, "namespace __tombac { constexpr unsigned language = %u; }", r->unit->standard.version);
+    if (r->list->directive_count && r->list->directives[0].line == 1)
+        front_edit_directive(&r->edits, 0, tb_text_string(&text));
+    else if (r->list->count)
+        front_edit_before(&r->edits, 0, tb_text_string(&text));
+    r->edits.pool.bad |= text.bad;
+    tb_text_free(&text);
+}
+
 tombac_status front_compile(front_unit *unit, const front_kernel *kernel, bool syntax_only,
     front_result *result, tombac_error **error)
 {
@@ -312,10 +347,15 @@ tombac_status front_compile(front_unit *unit, const front_kernel *kernel, bool s
     *result = (front_result){0};
     tombac_status status = front_rewrite_start(&r, unit, kernel, error);
     if (status == TOMBAC_OK) status = refuse(&r, error);
+    if (status == TOMBAC_OK) status = front_check_features(&r, error);
+    if (status == TOMBAC_OK) status = front_check_spaces(&r, error);
+    if (status == TOMBAC_OK) define_language(&r);
     attempt a = {.r = &r, .syntax_only = syntax_only, .use_pch = unit->paths.pch != NULL};
     a.offsets = malloc(((size_t)unit->list.count + 1) * sizeof *a.offsets);
     if (status == TOMBAC_OK && !a.offsets) status = tb_fail_memory(error);
+    if (status == TOMBAC_OK) status = front_check_words(&r, error);
     if (status == TOMBAC_OK) status = compile(&a, result, error);
+    if (status == TOMBAC_OK) status = front_check_variables(&r, error);
     if (status == TOMBAC_OK) status = refuse_guards(unit, kernel, result, error);
     if (status != TOMBAC_OK) {
         if (kernel) tb_error_set_kernel(error, kernel->name);

@@ -28,13 +28,22 @@ static void read_function_attribute(
 {
     if (!a->known || a->kind != ATTRIBUTE_FUNCTION) return;
     int64_t value;
-    if (!strcmp(a->known, "host_name")) {
+    if (!strcmp(a->known, FRONT_REQUIRES)) {
+        char *text = front_join_strings(&unit->list, a->argument, a->argument_end);
+        tb_text_puts(&kernel->requirements, text ? text : "");
+        tb_text_putc(&kernel->requirements, '\n');
+        if (!text) kernel->requirements.bad = true;
+        free(text);
+    } else if (!strcmp(a->known, "host_name")) {
         site->host_name = a->argument;
         site->host_name_end = a->argument_end;
     } else if (!strcmp(a->known, "max_total_threads_per_threadgroup")) {
-        /* An expression of template parameters has no value here; the limit of the device then holds. */
-        if (front_evaluate(unit, a->argument, a->argument_end, &value) && value > 0 && value <= 1024)
+        if (!front_evaluate(unit, a->argument, a->argument_end, &value)) {
+            site->limit = a->argument;
+            site->limit_end = a->argument_end;
+        } else if (value > 0 && value <= 1024) {
             kernel->max_total_threads = (uint32_t)value;
+        }
     } else if (!strcmp(a->known, "required_threads_per_threadgroup")) {
         uint32_t first = a->argument, dimension = 0;
         for (int i = 0; i < 3; i++) kernel->required_threads[i] = 1;
@@ -97,6 +106,32 @@ static uint32_t read_head(front_unit *unit, kernel_site *site, front_kernel *ker
     return i;
 }
 
+static void note_problem(kernel_site *site, uint32_t where, const char *format)
+{
+    site->problem = format;
+    site->problem_status = TOMBAC_ERROR_SOURCE;
+    site->problem_token = where;
+}
+
+/* A name in front of the kernel's that is not `void` can only be its type if it comes last. */
+static bool returns_void(const token_list *list, const kernel_site *site)
+{
+    const token *t = list->tokens;
+    for (uint32_t i = site->start; i < site->name; i++)
+        if (token_is(list, i, "void")) return true;
+    uint32_t length;
+    for (uint32_t i = site->start; i < site->name; i++) {
+        tb_text text = {0};
+        front_append_tokens(list, i, i + 1, &text);
+        bool value = t[i].kind == TOKEN_IDENTIFIER && !front_is_attribute(list, i) &&
+                     front_scalar_type(tb_text_string(&text), &length) != TOMBAC_TYPE_OTHER;
+        tb_text_free(&text);
+        if (front_is_attribute(list, i)) i = t[i].match;
+        if (value) return false;
+    }
+    return true;
+}
+
 static void free_parameters(front_kernel *kernel)
 {
     for (size_t i = 0; i < kernel->parameter_count; i++) {
@@ -113,6 +148,7 @@ static void free_kernel(front_kernel *kernel)
     free_parameters(kernel);
     free(kernel->name);
     free(kernel->function);
+    tb_text_free(&kernel->requirements);
 }
 
 static bool copy_parameters(front_kernel *to, const front_kernel *from)
@@ -148,7 +184,7 @@ static bool add_kernel(finder *f, kernel_site *site, front_kernel *kernel)
     kernel->file = front_line_of(unit, t[site->name].line, &kernel->line);
     front_kernel *grown = grow(unit->kernels, &f->kernel_room, unit->kernel_count, sizeof *grown);
     if (grown) unit->kernels = grown;
-    if (!grown || !kernel->name || !kernel->function) {
+    if (!grown || !kernel->name || !kernel->function || kernel->requirements.bad) {
         free_kernel(kernel);
         return false;
     }
@@ -182,31 +218,40 @@ static kernel_site new_site(const token_list *list, uint32_t head, site_kind kin
     return site;
 }
 
-/* A kernel or another stage's function whose declaration begins at `head`; *at becomes its last token. */
-static bool read_function(finder *f, uint32_t head, site_kind kind, uint32_t *at)
+/* Reads the rest of a declaration whose head ended at `end`; what the kernel does not take over stays in `kernel`. */
+static bool finish_function(finder *f, kernel_site *site, front_kernel *kernel, uint32_t end, uint32_t *at)
 {
     front_unit *unit = f->unit;
     const token *t = unit->list.tokens;
-    kernel_site site = new_site(&unit->list, head, kind);
-    front_kernel kernel = {0};
-    uint32_t end = read_head(unit, &site, &kernel);
-    if (site.open == NO_TOKEN) return true; /* not a function: clang will say what is wrong */
+    if (site->open == NO_TOKEN) return true; /* not a function: clang will say what is wrong */
     if (t[end].code == '{') {
-        site.body = end;
+        site->body = end;
         end = t[end].match;
     } else if (t[end].code != ';') {
         return true;
     }
-    site.last = end;
-    *at = site.body == NO_TOKEN ? end : site.body;
-    if (kind == SITE_KERNEL && site.body != NO_TOKEN) {
-        if (!front_read_parameters(unit, &site, &kernel)) {
-            free_kernel(&kernel);
-            return false;
-        }
-        if (!add_kernel(f, &site, &kernel)) return false;
+    site->last = end;
+    *at = site->body == NO_TOKEN ? end : site->body;
+    if (site->kind == SITE_KERNEL && site->body != NO_TOKEN) {
+        if (!front_read_parameters(unit, site, kernel)) return false;
+        if (!site->problem && !returns_void(&unit->list, site))
+            note_problem(site, site->name, "kernel '%.*s' must return void");
+        bool added = add_kernel(f, site, kernel);
+        *kernel = (front_kernel){0};
+        if (!added) return false;
     }
-    return add_site(f, &site);
+    return add_site(f, site);
+}
+
+/* A kernel or another stage's function whose declaration begins at `head`; *at becomes its last token. */
+static bool read_function(finder *f, uint32_t head, site_kind kind, uint32_t *at)
+{
+    kernel_site site = new_site(&f->unit->list, head, kind);
+    front_kernel kernel = {0};
+    uint32_t end = read_head(f->unit, &site, &kernel);
+    bool fine = finish_function(f, &site, &kernel, end, at);
+    free_kernel(&kernel);
+    return fine;
 }
 
 /* template [[host_name("x")]] kernel void f<float>(...);  i is the `template`. */
@@ -233,9 +278,12 @@ static bool read_instantiation(finder *f, uint32_t i, uint32_t *at)
     site.last = *at = end;
     front_kernel kernel = {0};
     read_head(unit, &site, &kernel);
-    if (site.name == NO_TOKEN) return true;
-    if (site.host_name != NO_TOKEN && !add_kernel(f, &site, &kernel)) return false;
-    return add_site(f, &site);
+    if (site.name != NO_TOKEN && site.host_name != NO_TOKEN) {
+        if (!add_kernel(f, &site, &kernel)) return false;
+    } else {
+        free_kernel(&kernel);
+    }
+    return site.name == NO_TOKEN || add_site(f, &site);
 }
 
 /* Does a declaration specifier stand at i, not some variable of that name? */
@@ -349,6 +397,34 @@ static const kernel_site *find_template(const finder *f, const char *function)
     return strcmp(unit->kernels[site->kernel].function, function) == 0 ? site : NULL;
 }
 
+static int compare_sites(const void *a, const void *b, void *context)
+{
+    const front_unit *unit = context;
+    uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+    int order = strcmp(unit->kernels[unit->sites[i].kernel].name, unit->kernels[unit->sites[j].kernel].name);
+    return order ? order : i < j ? -1 : i > j;
+}
+
+/* The host asks for kernels by name: the second of one name is an error. */
+static bool find_equal_names(front_unit *unit)
+{
+    uint32_t *order = malloc((unit->site_count + 1) * sizeof *order);
+    size_t count = 0;
+    if (!order) return false;
+    for (uint32_t i = 0; i < unit->site_count; i++)
+        if (unit->sites[i].kernel != NO_TOKEN) order[count++] = i;
+    qsort_r(order, count, sizeof *order, compare_sites, unit);
+    for (size_t i = 1; i < count; i++) {
+        kernel_site *site = &unit->sites[order[i]];
+        const char *name = unit->kernels[site->kernel].name;
+        if (site->problem || strcmp(name, unit->kernels[unit->sites[order[i - 1]].kernel].name) != 0) continue;
+        note_problem(site, site->host_name == NO_TOKEN ? site->name : site->host_name,
+            "there is another kernel of the name %.*s");
+    }
+    free(order);
+    return true;
+}
+
 /* Gives instantiations the parameters of their templates. */
 static bool resolve_instantiations(finder *f)
 {
@@ -376,6 +452,10 @@ static bool resolve_instantiations(finder *f)
         if (!kernel->max_total_threads) kernel->max_total_threads = from->max_total_threads;
         if (!kernel->required_threads[0])
             memcpy(kernel->required_threads, from->required_threads, sizeof kernel->required_threads);
+        if (!kernel->requirements.size) {
+            tb_text_append(&kernel->requirements, from->requirements.data, from->requirements.size);
+            if (kernel->requirements.bad) return false;
+        }
         site->open = definition->open;
         site->problem = definition->problem;
         site->problem_status = definition->problem_status;
@@ -410,7 +490,7 @@ tombac_status front_declare(front_unit *unit, tombac_error **error)
     free(f.by_name);
     if (!fine) return tb_fail_memory(error);
     drop_templates(unit);
-    return TOMBAC_OK;
+    return find_equal_names(unit) ? TOMBAC_OK : tb_fail_memory(error);
 }
 
 void front_declarations_free(front_unit *unit)

@@ -22,6 +22,9 @@ typedef struct attribute {
     uint32_t argument, argument_end; /* tokens between the parentheses; equal if there are none */
 } attribute;
 
+/* Tombac's own attribute, `known` of which is this. */
+#define FRONT_REQUIRES "tombac::requires"
+
 /* Iterates over the attributes of one [[...]]: set `at` to front_attributes(), call until false. */
 typedef struct attribute_cursor {
     const token_list *list;
@@ -58,6 +61,7 @@ typedef struct kernel_site {
     uint32_t host_name;  /* token of the attribute's argument, or NO_TOKEN */
     uint32_t host_name_end;
     bool is_template; /* has template parameters */
+    uint32_t limit, limit_end; /* max_total_threads_per_threadgroup(tokens), if only clang can evaluate them */
     uint32_t kernel;  /* index in unit->kernels, or NO_TOKEN: it cannot be launched */
     /* Why the kernel cannot be compiled, found while its parameters were read: NULL if it can. */
     const char *problem; /* a format with one %.*s for the token's text */

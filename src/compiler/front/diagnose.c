@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { MAX_SHOWN_ERRORS = 20, MAX_NOTES = 8 };
+enum { MAX_SHOWN_ERRORS = 20, MAX_NOTES = 8, MAX_HISTORY = 64 };
 
 typedef struct line_index {
     const char **starts;
@@ -131,12 +131,47 @@ bool front_diagnostic_says(const diagnostic *d, const char *words)
     return memmem(d->message, d->length, words, strlen(words)) != NULL;
 }
 
-/* The same error at the same place, as a header gives it for each member of a class. */
-static bool repeats(const diagnostic_list *list, size_t i, uint32_t at, uint32_t last, size_t last_index)
+/* Equal but for what stands in quotes: types, mostly. */
+static bool same_words(const diagnostic *a, const diagnostic *b)
 {
-    const diagnostic *a = &list->items[i], *b = &list->items[last_index];
-    return i > 0 && at != NO_TOKEN && at == last && a->kind == b->kind && a->length == b->length &&
-           memcmp(a->message, b->message, a->length) == 0;
+    const char *p = a->message, *q = b->message, *p_end = p + a->length, *q_end = q + b->length;
+    while (p < p_end && q < q_end && *p == *q) {
+        const char *p_close = *p == '\'' ? memchr(p + 1, '\'', (size_t)(p_end - p) - 1) : p;
+        const char *q_close = *q == '\'' ? memchr(q + 1, '\'', (size_t)(q_end - q) - 1) : q;
+        if (!p_close || !q_close) return false;
+        p = p_close + 1;
+        q = q_close + 1;
+    }
+    return p == p_end && q == q_end;
+}
+
+/* The places shown last. */
+typedef struct history {
+    const diagnostic *items[MAX_HISTORY];
+    uint32_t places[MAX_HISTORY];
+    size_t count;
+} history;
+
+/* The same words at the same place, as a template gives them for each instantiation and a header for each member of
+ * a class? If not, they are noted. */
+static bool repeats(history *h, const diagnostic *d, uint32_t at)
+{
+    size_t known = h->count < MAX_HISTORY ? h->count : MAX_HISTORY;
+    for (size_t i = 0; at != NO_TOKEN && i < known; i++)
+        if (h->places[i] == at && h->items[i]->kind == d->kind && same_words(h->items[i], d)) return true;
+    h->items[h->count % MAX_HISTORY] = d;
+    h->places[h->count++ % MAX_HISTORY] = at;
+    return false;
+}
+
+/* An error about an operand of ?: that was wrapped (R10) belongs to the '?'. */
+static uint32_t ternary_of(const rewriter *r, uint32_t at)
+{
+    const token *t = r->list->tokens;
+    for (uint32_t i = at; i < r->list->count && i > t[at].head; i--) {
+        if (t[i].code == '?' && t[i].brace == t[at].brace) return i;
+    }
+    return at;
 }
 
 /* A static assertion of Metal's headers speaks to the user: its message alone counts. */
@@ -150,6 +185,9 @@ static diagnostic plain(const diagnostic *d)
         out.message = colon + 3;
         out.length -= (size_t)(out.message - d->message);
     }
+    static const char vla[] = " [-Werror,-Wvla-cxx-extension]"; /* an option of ours */
+    size_t tail = sizeof vla - 1;
+    if (out.length > tail && memcmp(out.message + out.length - tail, vla, tail) == 0) out.length -= tail;
     return out;
 }
 
@@ -174,8 +212,8 @@ tombac_status front_show_diagnostics(
     tombac_status status = TOMBAC_ERROR_SOURCE;
     size_t errors = 0, notes = 0, hidden = 0;
     bool shown = false;
-    uint32_t used = NO_TOKEN, last = NO_TOKEN;
-    size_t last_index = 0;
+    uint32_t used = NO_TOKEN;
+    history seen = {.count = 0};
     for (size_t i = 0; i < list->count; i++) {
         const diagnostic *d = &list->items[i];
         if (d->kind == DIAGNOSTIC_NOTE) {
@@ -187,12 +225,12 @@ tombac_status front_show_diagnostics(
         notes = 0;
         used = d->token == NO_TOKEN ? at : NO_TOKEN;
         shown = !(d->kind == DIAGNOSTIC_WARNING && d->token == NO_TOKEN);
-        if (repeats(list, i, at, last, last_index)) {
+        if (at < r->list->count && front_diagnostic_says(d, FRONT_TERNARY_SIGN)) at = ternary_of(r, at);
+        bool follows = front_diagnostic_says(d, "variable length array declaration cannot have"); /* another error */
+        if (follows || repeats(&seen, d, at)) {
             shown = false;
             continue;
         }
-        last = at;
-        last_index = i;
         if (d->kind == DIAGNOSTIC_ERROR) {
             if (front_diagnostic_says(d, "not supported")) status = TOMBAC_ERROR_UNSUPPORTED;
             if (front_diagnostic_says(d, "too many errors emitted")) continue;

@@ -19,6 +19,9 @@ typedef struct diagnostic_list {
     size_t count;
 } diagnostic_list;
 
+/* In what clang says inside metal::__tc, which stands for ?: (R10). */
+#define FRONT_TERNARY_SIGN "__conditional_type"
+
 /* Parses clang's standard error. `text` is what clang read, `offsets` where the tokens begin in it. Lines
  * that are no diagnostics are skipped. False if memory is short. */
 bool front_parse_diagnostics(const rewriter *r, const tb_text *errors, const tb_text *text,

@@ -21,6 +21,7 @@ typedef struct front_options {
     size_t include_folder_count;
     bool warnings;  /* report warnings too, not errors only */
     bool debug;     /* keep line tables (-g) */
+    bool address_space_warnings; /* -Wmetal-addr-spaces: member functions without an address space */
 } front_options;
 
 /* ---- What the source declares ---- */
@@ -55,6 +56,7 @@ typedef struct front_kernel {
     size_t parameter_count;
     uint32_t max_total_threads;       /* [[max_total_threads_per_threadgroup(n)]], 0: not given */
     uint32_t required_threads[3];     /* [[required_threads_per_threadgroup(x,y,z)]], 0: not given */
+    tb_text requirements; /* the strings of [[tombac::requires("...")]], a line each; Apple's compiler ignores them */
 } front_kernel;
 
 typedef struct front_constant {
@@ -99,6 +101,7 @@ typedef struct front_result {
  *   - the kernel is the function annotated "tombac.kernel:NAME" in llvm.global.annotations (NAME as the host sees it; an
  *     explicit instantiation is annotated "tombac.host_name:NAME"), its parameters in the order of front_kernel, vectors
  *     byval, with no annotations on parameters;
+ *   - a limit of threads that depends on template parameters is the argument of a call to __tombac_limit in the kernel;
  *   - function constant C is an external, mutable global annotated "tombac.function_constant:C", and a bool global
  *     annotated "tombac.function_constant_defined:C" stands for is_function_constant_defined(C);
  *   - device and constant memory is address space 1, threadgroup memory 3, everything else 0; threadgroup variables are
@@ -113,6 +116,10 @@ typedef struct front_result {
 tombac_status front_compile(front_unit *unit, const front_kernel *kernel, bool syntax_only, front_result *result,
     tombac_error **error);
 void front_result_free(front_result *result);
+/* What -Wmetal-addr-spaces --fix does: `thread` after every member function that has no address space, as its `this` had
+ * below metal4.1. Calls `write` with the new text of every file that changes; stops where it fails. */
+typedef tombac_status front_fix_writer(const char *path, const tb_text *text, void *context, tombac_error **error);
+tombac_status front_fix(front_unit *unit, front_fix_writer *write, void *context, tombac_error **error);
 /* The rewritten text that clang gets, for `tombac inspect --emit source`. */
 tombac_status front_rewrite(front_unit *unit, const front_kernel *kernel, tb_text *out, tombac_error **error);
 

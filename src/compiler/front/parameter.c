@@ -43,6 +43,12 @@ static void read_index(reading *r, const attribute *a)
     }
 }
 
+static bool is_standard_attribute(const token_list *list, const attribute *a)
+{
+    return list->tokens[a->first + 1].code == PUNCT2(':', ':') || token_is(list, a->first, "maybe_unused") ||
+           token_is(list, a->first, "deprecated");
+}
+
 static void read_attribute(reading *r, const attribute *a)
 {
     const token_list *list = &r->unit->list;
@@ -155,6 +161,16 @@ static void check_opaque(reading *r)
     }
 }
 
+/* Names of types that are not known here (of templates, typedefs) are judged where the kernel is built. */
+static bool position_type(const char *type_text)
+{
+    uint32_t length;
+    tombac_type type = front_scalar_type(type_text, &length);
+    if (type == TOMBAC_TYPE_BOOL || type == TOMBAC_TYPE_F16 || type == TOMBAC_TYPE_BF16 || type == TOMBAC_TYPE_F32)
+        return false;
+    return length <= 3;
+}
+
 static void read_one(reading *r)
 {
     const token_list *list = &r->unit->list;
@@ -169,6 +185,8 @@ static void read_one(reading *r)
         attribute_cursor cursor = front_attributes(list, i);
         for (attribute a; front_next_attribute(&cursor, &a);) {
             attributed |= a.kind == ATTRIBUTE_POSITION || a.kind == ATTRIBUTE_BINDING;
+            if (a.kind == ATTRIBUTE_OTHER && !is_standard_attribute(list, &a))
+                problem(r, a.first, TOMBAC_ERROR_SOURCE, "unknown attribute '%.*s'");
             read_attribute(r, &a);
         }
         i = t[i].match;
@@ -190,6 +208,10 @@ static void read_one(reading *r)
     if (out->binding == FRONT_POSITION && r->pointer)
         problem(r, where, TOMBAC_ERROR_SOURCE,
             "kernel parameter '%.*s' receives a position and cannot be a pointer");
+    if (out->binding == FRONT_POSITION && !position_type(out->type_text))
+        problem(r, where, TOMBAC_ERROR_SOURCE,
+            "kernel parameter '%.*s' receives a position: its type must be ushort or uint, or a vector of two or "
+            "three of them");
     unsigned line;
     front_line_of(r->unit, t[where].line, &line);
     out->line = line;
@@ -214,6 +236,23 @@ static void number(reading *r, front_kernel *kernel, front_binding binding)
             problem(r, r->site->name, TOMBAC_ERROR_SOURCE, "kernel '%.*s' has more than 31 buffer arguments");
         p->index = next;
         if (next < MAX_BUFFERS) next++;
+    }
+}
+
+/* One index twice is an error where both arguments exist for sure; with conditions the manifest decides. */
+static void check_indices(reading *r, const front_kernel *kernel)
+{
+    const token_list *list = &r->unit->list;
+    for (size_t i = 0; i < kernel->parameter_count; i++) {
+        const front_parameter *p = &kernel->parameters[i];
+        for (size_t k = 0; p->binding != FRONT_POSITION && !p->condition && k < i; k++) {
+            const front_parameter *other = &kernel->parameters[k];
+            if (other->binding != p->binding || other->index != p->index || other->condition) continue;
+            for (uint32_t at = r->site->open; at < list->tokens[r->site->open].match; at++)
+                if (token_is(list, at, p->name))
+                    problem(r, at, TOMBAC_ERROR_SOURCE,
+                        "kernel parameter '%.*s' has the index of another one");
+        }
     }
 }
 
@@ -258,5 +297,6 @@ bool front_read_parameters(front_unit *unit, kernel_site *site, front_kernel *ke
     }
     number(&r, kernel, FRONT_BUFFER);
     number(&r, kernel, FRONT_THREADGROUP);
+    check_indices(&r, kernel);
     return true;
 }

@@ -171,6 +171,17 @@ static tombac_status scan(front_unit *unit, const char *source, size_t size, tom
     return status;
 }
 
+/* Length of the diagnostics before clang's last line, "1 error generated." */
+static size_t without_count(const tb_text *errors)
+{
+    static const char end[] = " generated.\n";
+    const char *text = tb_text_string(errors);
+    size_t size = errors->size, length = sizeof end - 1;
+    if (size < length || memcmp(text + size - length, end, length) != 0) return size;
+    const char *last = memrchr(text, '\n', size - length);
+    return last ? (size_t)(last + 1 - text) : size;
+}
+
 static tombac_status run_clang(
     front_unit *unit, const char **arguments, const tb_text *input, tombac_error **error)
 {
@@ -194,8 +205,8 @@ static tombac_status run_clang(
     } else if (status == TOMBAC_OK && process.exit_status) {
         /* A header of ours may say (#error) that what it would declare is not supported. */
         bool unsupported = strstr(tb_text_string(&process.errors), "is not supported by Tombac") != NULL;
-        status = tb_fail(error, unsupported ? TOMBAC_ERROR_UNSUPPORTED : TOMBAC_ERROR_SOURCE, "%s",
-            tb_text_string(&process.errors));
+        status = tb_fail(error, unsupported ? TOMBAC_ERROR_UNSUPPORTED : TOMBAC_ERROR_SOURCE, "%.*s",
+            (int)without_count(&process.errors), tb_text_string(&process.errors));
     }
     tb_text_free(&process.errors);
     unit->preprocessed = process.output;

@@ -20,6 +20,22 @@ static void rewrite_is_defined(rewriter *r, uint32_t i)
     tb_text_free(&text);
 }
 
+/* From metal4.1 on, the operand of a static_cast may be generic, and refer to other memory (generic.h). */
+static void check_cast(rewriter *r, uint32_t i, uint32_t close)
+{
+    front_position at = front_locate_token(r->unit, i);
+    tb_text text = {0};
+    tb_text_puts(&text, ", \"static_cast<");
+    front_append_tokens(r->list, i + 2, close, &text);
+    tb_text_puts(&text, "> of a pointer to other memory\", \"");
+    for (const char *p = at.file; *p; p++) tb_text_printf(&text, *p == '"' || *p == '\\' ? "\\%c" : "%c", *p);
+    tb_text_printf(&text, "\", %u", at.line);
+    front_edit_replace(&r->edits, i, "__tombac_static_cast");
+    front_edit_before(&r->edits, r->list->tokens[close + 1].match, tb_text_string(&text));
+    r->edits.pool.bad |= text.bad;
+    tb_text_free(&text);
+}
+
 /* static_cast<device T *>(x) -> ((device T *)(x)): clang's static_cast and reinterpret_cast do not enter a
  * named address space. */
 static void rewrite_cast(rewriter *r, uint32_t i)
@@ -28,10 +44,16 @@ static void rewrite_cast(rewriter *r, uint32_t i)
     if (t[i + 1].code != '<') return;
     uint32_t close = front_angle_match(r->list, i + 1);
     if (close == NO_TOKEN || t[close + 1].code != '(') return;
-    bool space = false, pointer = false;
+    bool space = false, pointer = false, thread = false;
     for (uint32_t k = i + 2; k < close; k++) {
         space |= code_is_space(t[k].code) && t[k].code != KW_THREAD;
+        thread |= t[k].code == KW_THREAD;
         pointer |= t[k].code == '*';
+    }
+    bool generic = r->unit->standard.version >= 410 && t[i].code == KW_STATIC_CAST && pointer;
+    if (generic && (space || thread)) {
+        check_cast(r, i, close);
+        return;
     }
     if (!space || !pointer) return;
     front_edit_replace(&r->edits, i, "((");
@@ -108,6 +130,8 @@ tombac_status front_rewrite_start(
     if (status == TOMBAC_OK) status = front_rewrite_variables(r);
     if (status != TOMBAC_OK) return status;
     rewrite_words(r);
+    front_rewrite_initialisers(r);
+    front_rewrite_aliases(r);
     front_rewrite_pragmas(r);
     front_rewrite_ternaries(r);
     if (r->edits.too_large) return tb_fail(error, TOMBAC_ERROR_SOURCE, "the source is too deeply nested");
@@ -119,6 +143,7 @@ void front_rewrite_free(rewriter *r)
     front_edit_free(&r->edits);
     free(r->swizzle_fields);
     free(r->wrapped);
+    free(r->unannotated);
     *r = (rewriter){0};
 }
 

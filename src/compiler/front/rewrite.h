@@ -11,6 +11,11 @@
 
 enum { SWIZZLE_NAMES = 2 * 4 * 4 * 4 * 4 * 3 };
 
+/* A member function without an address space: its name, and the token after which one can be written. */
+typedef struct front_unannotated {
+    uint32_t name, after;
+} front_unannotated;
+
 typedef struct rewriter {
     front_unit *unit;
     const token_list *list;
@@ -20,6 +25,8 @@ typedef struct rewriter {
     bool *wrapped;                /* per token: this '?' has been wrapped already */
     bool safe_base;               /* a region that matters asks for safe math: see rewrite_pragma.c */
     unsigned safe_regions;        /* looked at */
+    front_unannotated *unannotated; /* filled if the options ask for it */
+    size_t unannotated_count;
     tombac_error **error;
 } rewriter;
 
@@ -32,6 +39,9 @@ tombac_status front_rewrite_start(
     rewriter *r, front_unit *unit, const front_kernel *selected, tombac_error **error);
 void front_rewrite_free(rewriter *r);
 
+/* language.c: refuses what Metal leaves out of C++: words of it, and, where clang is content, variables. */
+tombac_status front_check_words(const rewriter *r, tombac_error **error);
+tombac_status front_check_variables(const rewriter *r, tombac_error **error);
 /* rewrite_kernel.c: R2, R3, R3b, R4, and what the selection leaves out. */
 void front_select(rewriter *r);
 tombac_status front_rewrite_kernels(rewriter *r);
@@ -45,12 +55,22 @@ bool front_rewrite_number(const char *text, size_t length, tb_text *out);
 /* rewrite_swizzle.c: R9. */
 void front_find_swizzle_fields(rewriter *r);
 void front_rewrite_swizzle(rewriter *r, uint32_t i, bool even_if_field);
+/* rewrite_initialiser.c: R14. */
+void front_rewrite_initialisers(rewriter *r);
+/* rewrite_alias.c: functions that are declared by Apple's labels. */
+void front_rewrite_aliases(rewriter *r);
 /* rewrite_ternary.c: R10. */
 void front_rewrite_ternaries(rewriter *r);
 /* Wraps the operands of the '?' at i; false if that was done before or cannot be. */
 bool front_wrap_ternary(rewriter *r, uint32_t i);
 /* reach.c: can the selected kernel reach the function that holds this directive? */
 bool front_reaches_directive(rewriter *r, uint32_t d);
+/* feature.c: names that need a younger language version. Reports every one that was not blanked. */
+tombac_status front_check_features(const rewriter *r, tombac_error **error);
+/* space.c: pointers and references without an address space, below metal4.1. */
+tombac_status front_check_spaces(const rewriter *r, tombac_error **error);
+/* fix.c: warns at members without an address space. */
+void front_warn_unannotated(const rewriter *r, tb_text *out);
 /* rewrite_pragma.c: R11. */
 void front_rewrite_pragmas(rewriter *r);
 

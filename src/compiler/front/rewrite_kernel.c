@@ -23,6 +23,18 @@ void front_select(rewriter *r)
     }
 }
 
+/* max_total_threads_per_threadgroup(N * 32): clang evaluates it in every instantiation, for ir/ to read. */
+static void note_limit(rewriter *r, const kernel_site *site)
+{
+    tb_text text = {0};
+    tb_text_puts(&text, " __tombac::limit(unsigned(");
+    front_append_tokens(r->list, site->limit, site->limit_end, &text);
+    tb_text_puts(&text, "));");
+    front_edit_after(&r->edits, site->body, tb_text_string(&text));
+    r->edits.pool.bad |= text.bad;
+    tb_text_free(&text);
+}
+
 static void rewrite_definition(rewriter *r, const kernel_site *site)
 {
     const token *t = r->list->tokens;
@@ -33,7 +45,8 @@ static void rewrite_definition(rewriter *r, const kernel_site *site)
         tb_text_puts(&text, name);
     else
         tb_text_append(&text, token_text(r->list, site->name), t[site->name].length);
-    tb_text_puts(&text, "\")]] ");
+    tb_text_puts(&text, "\")");
+    tb_text_puts(&text, "]] ");
     uint32_t start = site->start;
     if (t[start].code == KW_EXTERN && t[start + 1].kind == TOKEN_STRING) start += 2;
     for (uint32_t i = start; i < site->name; i++) {
@@ -45,6 +58,7 @@ static void rewrite_definition(rewriter *r, const kernel_site *site)
     front_edit_before(&r->edits, start, tb_text_string(&text));
     r->edits.pool.bad |= text.bad;
     tb_text_free(&text);
+    if (site->limit_end > site->limit && site->body != NO_TOKEN) note_limit(r, site);
 }
 
 static void rewrite_instantiation(rewriter *r, const kernel_site *site)
@@ -70,6 +84,11 @@ static tombac_status rewrite_constant(rewriter *r, uint32_t open, const attribut
     if (!front_evaluate(r->unit, a->argument, a->argument_end, &index) || index < 0 || index > 65535)
         return front_fail_at(r->unit, a->first, TOMBAC_ERROR_SOURCE, r->error,
             "the index of a function constant must be an integer constant between 0 and 65535");
+    uint32_t end = t[open].match + 1;
+    if (t[end].code == '=' || t[end].code == '{')
+        return front_fail_at(r->unit, end, TOMBAC_ERROR_SOURCE, r->error,
+            "function constant '%.*s' cannot have an initialiser: its value comes from the host",
+            (int)t[open - 1].length, token_text(r->list, open - 1));
     for (uint32_t i = t[open].head; i < open - 1; i++) {
         uint32_t code = t[i].code;
         if (front_is_attribute(r->list, i))
@@ -85,7 +104,6 @@ static tombac_status rewrite_constant(rewriter *r, uint32_t open, const attribut
     tb_text_printf(&text, " __attribute__((annotate(\"tombac.function_constant:%.*s\")))", (int)length, name);
     front_edit_after(&r->edits, open - 1, tb_text_string(&text));
     tb_text_free(&text);
-    uint32_t end = t[open].match + 1;
     tb_text_printf(&text,
         " __attribute__((opencl_global_host)) bool " FRONT_DEFINED_PREFIX
         "%.*s __attribute__((annotate(\"tombac.function_constant_defined:%.*s\")));",

@@ -16,7 +16,8 @@ typedef struct method {
     uint32_t last;
     uint64_t hash;
     bool is_const, is_volatile;
-    bool qualified; /* has an address space */
+    bool qualified;          /* has an address space */
+    uint32_t qualifiers_end; /* last token of the parameters and of const, volatile */
 } method;
 
 typedef struct method_list {
@@ -89,8 +90,10 @@ static uint32_t read_method(rewriter *r, method *m)
     if (!find_parameters(list, m)) return 0;
     m->close = t[m->open].match;
     m->body = NO_TOKEN;
+    m->qualifiers_end = m->close;
     uint32_t i = m->close + 1;
     for (; i < list->count; i++) {
+        if (t[i].code == KW_CONST || t[i].code == KW_VOLATILE) m->qualifiers_end = i;
         if (t[i].code == KW_CONST)
             m->is_const = true;
         else if (t[i].code == KW_VOLATILE)
@@ -160,6 +163,20 @@ static bool add(method_list *list, const method *m)
     return true;
 }
 
+/* -Wmetal-addr-spaces wants to know the members whose `this` has no address space. */
+static bool note_unannotated(rewriter *r, const method *m)
+{
+    const token_list *list = r->list;
+    if (m->qualified || !r->unit->options.address_space_warnings) return true;
+    for (uint32_t i = m->start; i < m->open; i++)
+        if (list->tokens[i].code == KW_STATIC || token_is(list, i, "friend")) return true;
+    front_unannotated *grown = realloc(r->unannotated, (r->unannotated_count + 1) * sizeof *grown);
+    if (!grown) return false;
+    r->unannotated = grown;
+    r->unannotated[r->unannotated_count++] = (front_unannotated){m->name, m->qualifiers_end};
+    return true;
+}
+
 static bool collect(rewriter *r, method_list *methods)
 {
     const token_list *list = r->list;
@@ -172,6 +189,7 @@ static bool collect(rewriter *r, method_list *methods)
                t[m.start + 1].code == ':')
             m.start += 2;
         if (!read_method(r, &m)) continue;
+        if (!note_unannotated(r, &m)) return false;
         hash_tokens(list, m.start, m.open, false, &m.hash);
         hash_tokens(list, m.open, m.close + 1, true, &m.hash);
         if (!add(methods, &m)) return false;

@@ -54,6 +54,26 @@ static void metal_fp(rewriter *r, uint32_t i, const char *p, const char *end)
     front_edit_directive(&r->edits, i, text[0] ? text : " ");
 }
 
+/* #pragma float_control(precise, on | off) is math_mode(safe | fast). Its stack (push, pop) has no counterpart, and
+ * to leave a region fast that asks for precision would be wrong: whatever asks makes the whole source safe. */
+static void float_control(rewriter *r, uint32_t i, const char *p, const char *end)
+{
+    char word[32];
+    bool precise = false, on = false, stack = false;
+    while (p < end) {
+        if (!next_word(&p, end, word, sizeof word)) {
+            p++;
+            continue;
+        }
+        precise |= !strcmp(word, "precise") || !strcmp(word, "except");
+        on |= !strcmp(word, "on");
+        stack |= !strcmp(word, "push") || !strcmp(word, "pop");
+    }
+    bool wanted = precise && on;
+    if (wanted) r->safe_base = true;
+    front_edit_directive(&r->edits, i, stack || !precise ? " " : mode_pragma(wanted ? "safe" : "fast"));
+}
+
 void front_rewrite_pragmas(rewriter *r)
 {
     for (uint32_t i = 0; i < r->list->directive_count; i++) {
@@ -66,6 +86,8 @@ void front_rewrite_pragmas(rewriter *r)
             bool names = false;
             for (; p < end; p++) names |= isalpha((unsigned char)*p) || *p == '_';
             if (names) front_edit_directive(&r->edits, i, "#pragma unroll");
+        } else if (!strcmp(word, "float_control")) {
+            float_control(r, i, p, end);
         } else if (!strcmp(word, "METAL")) {
             if (next_word(&p, end, word, sizeof word) && !strcmp(word, "fp"))
                 metal_fp(r, i, p, end);

@@ -59,6 +59,47 @@ static bool assigns(uint32_t code)
     }
 }
 
+static bool is_step(uint32_t code)
+{
+    return code == PUNCT2('+', '+') || code == PUNCT2('-', '-');
+}
+
+/* First token of the postfix expression whose member is at i: v.xy, p[2]->v.xy, f(x).xy, (*p).xy, a::b.xy */
+static uint32_t postfix_start(const token *t, uint32_t i)
+{
+    while (i > 1) {
+        uint32_t code = t[i - 1].code;
+        if (code != '.' && code != PUNCT2('-', '>') && code != PUNCT2(':', ':')) return i;
+        i -= 2;
+        while (i > 0 && (t[i].code == ')' || t[i].code == ']') && t[i].match != NO_TOKEN) {
+            i = t[i].match;
+            bool follows = i > 0 && ((t[i - 1].kind == TOKEN_IDENTIFIER && t[i - 1].code == 0) ||
+                                        t[i - 1].code == ')' || t[i - 1].code == ']');
+            if (!follows) return i;
+            i--;
+        }
+    }
+    return i;
+}
+
+/* Is the swizzle at i assigned to? `=` and its kin after it, ++ and -- on either side; parentheses around it
+ * change nothing. */
+static bool is_assigned(const token_list *list, uint32_t i)
+{
+    const token *t = list->tokens;
+    if (assigns(t[i + 1].code)) return true;
+    uint32_t first = postfix_start(t, i), last = i;
+    for (;;) {
+        if (assigns(t[last + 1].code) || (first > 0 && is_step(t[first - 1].code))) return true;
+        if (first < 2 || t[first - 1].code != '(' || t[last + 1].code != ')') return false;
+        uint32_t before = t[first - 2].code;
+        if (t[first - 2].kind == TOKEN_IDENTIFIER || before == ')' || before == ']' || before == '>')
+            return false;
+        first--;
+        last++;
+    }
+}
+
 void front_rewrite_swizzle(rewriter *r, uint32_t i, bool even_if_field)
 {
     const token *t = r->list->tokens;
@@ -68,7 +109,7 @@ void front_rewrite_swizzle(rewriter *r, uint32_t i, bool even_if_field)
     int id = swizzle(r, i, index, &length);
     if (id < 0 || (r->swizzle_fields[id] && !even_if_field)) return;
     char text[48] = "template swz<";
-    if (assigns(t[i + 1].code)) memcpy(text, "template swzl<", sizeof "template swzl<");
+    if (is_assigned(r->list, i)) memcpy(text, "template swzl<", sizeof "template swzl<");
     for (uint32_t k = 0; k < length; k++) {
         size_t at = strlen(text);
         text[at] = (char)('0' + index[k]);

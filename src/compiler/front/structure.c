@@ -93,6 +93,7 @@ static tombac_status match_brackets(token_list *list, lex_problem *problem, tomb
             }
         } else if (code == ')' || code == ']' || code == '}') {
             if (depth == 0 || closer_of(t[stack[depth - 1]].code) != (char)code) {
+                if (depth) break; /* the innermost open one is at fault */
                 bad = i;
                 message = code == ')' ? "unbalanced ')'" : code == ']' ? "unbalanced ']'" : "unbalanced '}'";
                 continue;

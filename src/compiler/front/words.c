@@ -31,6 +31,7 @@ static const struct {
     {"unsigned long", "ulong"},
     {"__tombac_anonymous::", ""},
     {FRONT_DEFINED_PREFIX, ""},
+    {"variable length arrays in C++ are a Clang extension", "the size of an array must be a constant"},
     {"metal::__tc", "?:"},
     {"__tc", "?:"},
 };
@@ -38,6 +39,7 @@ static const struct {
 typedef struct scanner {
     const char *p, *end;
     tb_text *out;
+    size_t original_length; /* of the user's token: the number of components, if it is a swizzle */
 } scanner;
 
 static bool starts(const scanner *s, const char *word)
@@ -102,8 +104,13 @@ static bool parametric(scanner *s)
     p += used;
     if (!EAT(", ")) return false;
     EAT("sizeof...(I) aka "); /* the length of a swizzle */
-    if (p >= s->end || !isdigit((unsigned char)*p)) return false;
-    char first = *p++, second = 0;
+    char first = 0, second = 0;
+    if (s->original_length >= 2 && s->original_length <= 4 && EAT("sizeof...(I)"))
+        first = (char)('0' + s->original_length);
+    else if (p < s->end && isdigit((unsigned char)*p))
+        first = *p++;
+    else
+        return false;
     if (matrix) {
         if (!EAT(", ") || p >= s->end || !isdigit((unsigned char)*p)) return false;
         second = *p++;
@@ -179,9 +186,9 @@ void front_metal_words(
     const char *message, size_t length, const char *original, size_t original_length, tb_text *out)
 {
     tb_text words_replaced = {0};
-    scanner s = {message, message + length, &words_replaced};
+    scanner s = {message, message + length, &words_replaced, original_length};
     char before = ' ';
-    if (memmem(message, length, "__conditional_type", 18)) { /* inside __tc, which stands for ?: (R10) */
+    if (memmem(message, length, FRONT_TERNARY_SIGN, strlen(FRONT_TERNARY_SIGN))) {
         tb_text_puts(out, "incompatible operand types of '?:'");
         return;
     }

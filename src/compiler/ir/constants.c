@@ -298,7 +298,8 @@ tombac_status ir_constants_evaluate(ir_kernel *kernel, tombac_error **error)
     }
     for (size_t i = 0; i < list.count; i++)
         LLVMSetLinkage(list.items[i], LLVMExternalLinkage); /* keep till its turn */
-    tombac_status status = TOMBAC_OK;
+    /* The interpreter stores no address space cast, so the `this` of a constructor must not go through memory. */
+    tombac_status status = list.count ? ir_run_passes(kernel, "function(sroa)", error) : TOMBAC_OK;
     for (size_t i = 0; i < list.count && status == TOMBAC_OK; i++) {
         set_constructor(kernel->module, entry_type, list.items[i]);
         status = ir_run_passes(kernel, "globalopt", error);
@@ -357,29 +358,40 @@ tombac_status ir_constants_condition(
 
 /* ---- What is left without a value ---- */
 
-/* A source name from "_ZL5scale"; others are returned as they are. */
-static const char *plain_name(const char *name, size_t *length)
+static bool lacks_value(LLVMValueRef global) { return !LLVMGetInitializer(global) && LLVMGetFirstUse(global); }
+
+/* Names every function constant that is read without a value at once, so that one failed compile tells all to set. */
+static tombac_status missing_values(const ir_kernel *kernel, tombac_error **error)
 {
-    if (*length < 4 || strncmp(name, "_ZL", 3)) return name;
-    size_t digits = strspn(name + 3, "0123456789");
-    *length -= 3 + digits;
-    return name + 3 + digits;
+    tb_text names = {0};
+    size_t count = 0;
+    for (LLVMValueRef g = LLVMGetFirstGlobal(kernel->module); g; g = LLVMGetNextGlobal(g)) {
+        if (!lacks_value(g) || !ir_name_starts(g, NAMED_PREFIX)) continue;
+        size_t length;
+        tb_text_printf(&names, "%s'%s'", count++ ? ", " : "", LLVMGetValueName2(g, &length) + strlen(NAMED_PREFIX));
+    }
+    tombac_status status = TOMBAC_OK;
+    if (count) {
+        status = tb_fail(error, TOMBAC_ERROR_NOT_FOUND,
+            count == 1 ? "the kernel reads function constant %s, which has no value"
+                       : "the kernel reads function constants %s, which have no value",
+            tb_text_string(&names));
+    }
+    tb_text_free(&names);
+    return status;
 }
 
 tombac_status ir_constants_verify(ir_kernel *kernel, tombac_error **error)
 {
+    tombac_status status = missing_values(kernel, error);
+    if (status != TOMBAC_OK) return status;
     for (LLVMValueRef g = LLVMGetFirstGlobal(kernel->module); g; g = LLVMGetNextGlobal(g)) {
-        if (LLVMGetInitializer(g) || !LLVMGetFirstUse(g)) continue;
-        size_t length;
-        const char *name = LLVMGetValueName2(g, &length);
-        if (ir_name_starts(g, NAMED_PREFIX)) {
-            return tb_fail(error, TOMBAC_ERROR_NOT_FOUND,
-                "the kernel reads function constant '%s', which has no value", name + strlen(NAMED_PREFIX));
-        }
-        name = plain_name(name, &length);
+        if (!lacks_value(g)) continue;
+        char source_name[IR_NAME_SIZE];
+        ir_source_name(g, source_name);
         return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,
-            "the kernel reads '%.*s', whose value is not known at compile time; "
-            "does it depend on a function constant without a value?", (int)length, name);
+            "the kernel reads '%s', whose value is not known at compile time; "
+            "does it depend on a function constant without a value?", source_name);
     }
     return TOMBAC_OK;
 }

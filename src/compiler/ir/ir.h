@@ -104,6 +104,7 @@ typedef struct ir_kernel {
     ir_constant_state *constants; /* all of the unit, in front_constant_at order */
     size_t constant_count;
     size_t static_threadgroup_memory;
+    uint32_t max_total_threads; /* as the attribute says, 0: it does not */
     bool threadgroup_barriers; /* a threadgroup barrier is left in the code */
     bool simdgroup_operations; /* a SIMD-group, quad-group or matrix operation or a simdgroup barrier is left
                                 */

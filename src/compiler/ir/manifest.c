@@ -66,16 +66,27 @@ static json_t *required_json(const front_kernel *kernel)
     return r[0] ? json_pack("[i, i, i]", (int)r[0], (int)r[1], (int)r[2]) : json_null();
 }
 
-static json_t *kernel_json(const front_kernel *kernel, const ir_argument *arguments, size_t count)
+static json_t *requirements_json(const front_kernel *kernel)
+{
+    json_t *list = json_array();
+    const char *line = tb_text_string(&kernel->requirements);
+    for (size_t length; *line; line += length + 1) {
+        length = strcspn(line, "\n");
+        json_array_append_new(list, json_stringn(line, length));
+    }
+    return list;
+}
+
+static json_t *kernel_json(
+    const front_kernel *kernel, uint32_t most, const ir_argument *arguments, size_t count)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++) list = append(list, argument_json(&arguments[i]));
-    uint32_t most = kernel->max_total_threads;
     if (!most || most > TB_MAX_THREADS_PER_THREADGROUP) most = TB_MAX_THREADS_PER_THREADGROUP;
-    return json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:o}", "name", kernel->name, "function",
-        kernel->function, "file", kernel->file ? kernel->file : "", "line", (int)kernel->line,
-        "max_total_threads_per_threadgroup", (int)most, "required_threads_per_threadgroup",
-        required_json(kernel), "arguments", list);
+    return json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:o, s:o}", "name", kernel->name, "function", kernel->function, "file",
+        kernel->file ? kernel->file : "", "line", (int)kernel->line, "max_total_threads_per_threadgroup", (int)most,
+        "required_threads_per_threadgroup", required_json(kernel), "requires",
+        requirements_json(kernel), "arguments", list);
 }
 
 static json_t *constants_json(const ir_kernel *kernel)
@@ -119,7 +130,8 @@ static tombac_status write_json(json_t *value, tb_text *json, tombac_error **err
 tombac_status ir_manifest(const ir_kernel *kernel, const char *engine, const char *standard,
     size_t context_size, tb_text *json, tombac_error **error)
 {
-    json_t *facts = kernel_json(kernel->kernel, kernel->arguments, kernel->argument_count);
+    json_t *facts =
+        kernel_json(kernel->kernel, kernel->max_total_threads, kernel->arguments, kernel->argument_count);
     json_t *more = json_pack("{s:I, s:b, s:b, s:I}", "static_threadgroup_memory",
         (json_int_t)kernel->static_threadgroup_memory, "threadgroup_barriers",
         (int)kernel->threadgroup_barriers, "simdgroup_operations", (int)kernel->simdgroup_operations,
@@ -147,7 +159,7 @@ static tombac_status reflect_kernel(LLVMContextRef context, const ir_annotation 
     size_t n;
     tombac_status status = ir_arguments_reflect(context, function, kernel, &arguments, &n, error);
     if (status != TOMBAC_OK) return status;
-    int failed = json_array_append_new(list, kernel_json(kernel, arguments, n));
+    int failed = json_array_append_new(list, kernel_json(kernel, kernel->max_total_threads, arguments, n));
     ir_arguments_free(arguments, n);
     return failed ? tb_fail_memory(error) : TOMBAC_OK;
 }

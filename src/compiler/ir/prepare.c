@@ -181,15 +181,43 @@ static tombac_status check_functions(ir_kernel *kernel, tombac_error **error)
 {
     for (LLVMValueRef f = LLVMGetFirstFunction(kernel->module); f; f = LLVMGetNextFunction(f)) {
         if (f == kernel->function || LLVMGetIntrinsicID(f)) continue;
-        size_t length;
-        const char *name = LLVMGetValueName2(f, &length);
+        char name[IR_NAME_SIZE];
+        ir_source_name(f, name);
         if (!LLVMIsDeclaration(f)) {
             return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,
                 "function '%s' is recursive or called through a pointer, which is not supported", name);
         }
+        if (LLVMGetFirstUse(f) && ir_name_starts(f, "air."))
+            return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "'%s' is not supported", name);
         if (LLVMGetFirstUse(f) && !ir_name_starts(f, "__tombac_")) {
             return ir_internal_error(kernel->kernel, error, "function '%s' has no definition", name);
         }
+    }
+    return TOMBAC_OK;
+}
+
+/* __tombac_limit(n): the front end's note of a limit that only clang could evaluate. */
+static void read_limit(LLVMValueRef instruction, void *context)
+{
+    ir_kernel *kernel = context;
+    LLVMValueRef callee = ir_callee(instruction);
+    if (!callee || !ir_name_starts(callee, "__tombac_limit")) return;
+    LLVMValueRef value = LLVMGetOperand(instruction, 0);
+    if (LLVMIsAConstantInt(value)) kernel->max_total_threads = (uint32_t)LLVMConstIntGetZExtValue(value);
+    LLVMInstructionEraseFromParent(instruction);
+}
+
+/* Metal has no variable that outlives a launch: program-scope ones are constant or hold the launch's function
+ * constants, function-scope ones are in threadgroup memory. What C++ adds would be shared by all threads and keep its
+ * value. To be called before globalopt, which makes local variables of them. */
+static tombac_status check_variables(ir_kernel *kernel, tombac_error **error)
+{
+    for (LLVMValueRef g = LLVMGetFirstGlobal(kernel->module); g; g = LLVMGetNextGlobal(g)) {
+        bool variable = LLVMGetInitializer(g) && !LLVMIsGlobalConstant(g) && LLVMGetFirstUse(g);
+        if (!variable || is_threadgroup(g)) continue;
+        return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,
+            "the kernel uses a static or program-scope variable that is not constant; Metal has none outside "
+            "threadgroup memory");
     }
     return TOMBAC_OK;
 }
@@ -246,6 +274,7 @@ static tombac_status specialise(ir_kernel *kernel, const ir_request *request, to
     if (status == TOMBAC_OK) status = ir_constants_set(kernel, request, annotations, count, error);
     free(annotations);
     if (status == TOMBAC_OK) status = ir_constants_evaluate(kernel, error);
+    if (status == TOMBAC_OK) status = check_variables(kernel, error);
     if (status == TOMBAC_OK) status = decide_arguments(kernel, error);
     if (status == TOMBAC_OK) {
         internalise_globals(kernel->module, false);
@@ -286,6 +315,8 @@ static tombac_status inline_and_clean(ir_kernel *kernel, const char *math_librar
     internalise_globals(kernel->module, true);
     status = ir_run_passes(kernel, "always-inline,globaldce", error);
     if (status == TOMBAC_OK) status = unroll_recursion(kernel, error);
+    kernel->max_total_threads = kernel->kernel->max_total_threads;
+    if (status == TOMBAC_OK) ir_visit(kernel->function, read_limit, kernel);
     if (status == TOMBAC_OK) status = ir_loops_merge_latches(kernel->function, error);
     /* First sroa: it splits copies of structs by their members, not by the alignment that the inliner gives
      * them. */
@@ -301,6 +332,10 @@ static tombac_status inline_and_clean(ir_kernel *kernel, const char *math_librar
     if (status == TOMBAC_OK) ir_define_results(kernel->module, kernel->function);
     if (status == TOMBAC_OK) status = ir_loops_merge_latches(kernel->function, error);
     if (status == TOMBAC_OK) status = ir_run_passes(kernel, "function(sroa,dce)", error);
+    bool generic = false;
+    if (status == TOMBAC_OK) status = ir_generic_resolve(kernel, &generic, error);
+    if (status == TOMBAC_OK && generic)
+        status = ir_run_passes(kernel, "function(sccp,instsimplify,sccp,dce)", error);
     return status;
 }
 

@@ -60,6 +60,9 @@ void ir_lower_intrinsics(LLVMModuleRef module, LLVMValueRef function);
  * (the width), the absolute value of the minimum. */
 void ir_define_results(LLVMModuleRef module, LLVMValueRef function);
 
+/* generic.c: answers __tombac_is_thread, _is_device, _is_threadgroup. *found: there was one. */
+tombac_status ir_generic_resolve(ir_kernel *kernel, bool *found, tombac_error **error);
+
 /* arena.c: threadgroup variables become offsets from __tombac_threadgroup_memory(). */
 tombac_status ir_arena_build(ir_kernel *kernel, tombac_error **error);
 

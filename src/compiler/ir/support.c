@@ -2,6 +2,8 @@
 #include "compiler/ir/support.h"
 
 #include <llvm-c/DebugInfo.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 bool ir_name_starts(LLVMValueRef value, const char *prefix)
@@ -9,6 +11,28 @@ bool ir_name_starts(LLVMValueRef value, const char *prefix)
     size_t size, length = strlen(prefix);
     const char *name = LLVMGetValueName2(value, &size);
     return size >= length && !memcmp(name, prefix, length);
+}
+
+void ir_source_name(LLVMValueRef value, char name[IR_NAME_SIZE])
+{
+    size_t size, used = 0;
+    const char *mangled = LLVMGetValueName2(value, &size), *p = mangled;
+    name[0] = 0;
+    if (strncmp(p, "_Z", 2) == 0) {
+        bool nested = p[2] == 'N';
+        p += 2 + nested;
+        while (*p == 'L' || *p == 'K') p++; /* internal linkage, a const method */
+        do {
+            char *end;
+            unsigned long length = strtoul(p, &end, 10);
+            if (end == p || length > strlen(end) || used + length + 3 > IR_NAME_SIZE) break;
+            if (used) used += (size_t)snprintf(name + used, 3, "::");
+            memcpy(name + used, end, length);
+            name[used += length] = 0;
+            p = end + length;
+        } while (nested && *p >= '0' && *p <= '9');
+    }
+    if (!used) snprintf(name, IR_NAME_SIZE, "%s", mangled);
 }
 
 LLVMValueRef ir_callee(LLVMValueRef instruction)

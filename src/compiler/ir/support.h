@@ -8,6 +8,10 @@
 
 /* True where a value's name begins with `prefix`. */
 bool ir_name_starts(LLVMValueRef value, const char *prefix);
+/* The name that the source gives, scopes included, without parameters: "s::tree" for "_ZN1s4treeEi" (Itanium C++ ABI).
+ * What is spelled in another way is left as it is. */
+enum { IR_NAME_SIZE = 256 };
+void ir_source_name(LLVMValueRef value, char name[IR_NAME_SIZE]);
 /* The function that a call instruction calls directly, or NULL. */
 LLVMValueRef ir_callee(LLVMValueRef instruction);
 /* True for a call to the LLVM intrinsic `name`, overloads included ("llvm.memcpy"). */

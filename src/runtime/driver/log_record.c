@@ -1,7 +1,8 @@
 /* Log records: C's printf over arguments that the kernel passed as 64-bit patterns, each with its kind.
  *
- * Conversions take what the kernel gave, whatever the format says: an integer conversion of a float converts its value, a
- * conversion without an argument prints "<missing>", %s reads only the program's own string literals. Vector conversions as
+ * Conversions take what the kernel gave, whatever the format says: an integer conversion of a float converts
+ * its value, a conversion without an argument prints "<missing>", %s reads only the program's own string
+ * literals. Vector conversions as
  * "%v4f" (OpenCL's, which Metal takes too) consume one argument per component. */
 #include "runtime/driver/log_record.h"
 
@@ -75,11 +76,16 @@ static void read_modifiers(const char **at, conversion *c)
         c->vector = (unsigned)read_number(at);
         if (c->vector < 1 || c->vector > 16) c->vector = 1;
     }
-    if (!strncmp(*at, "hh", 2)) *at += 2, c->length = 1;
-    else if (!strncmp(*at, "hl", 2)) *at += 2, c->length = 4; /* OpenCL's, for vectors of 32 bits */
-    else if (!strncmp(*at, "ll", 2)) *at += 2, c->length = 8;
-    else if (**at == 'h') ++*at, c->length = 2;
-    else if (**at == 'l' || **at == 'z' || **at == 'j' || **at == 't') ++*at, c->length = 8;
+    if (!strncmp(*at, "hh", 2))
+        *at += 2, c->length = 1;
+    else if (!strncmp(*at, "hl", 2))
+        *at += 2, c->length = 4; /* OpenCL's, for vectors of 32 bits */
+    else if (!strncmp(*at, "ll", 2))
+        *at += 2, c->length = 8;
+    else if (**at == 'h')
+        ++*at, c->length = 2;
+    else if (**at == 'l' || **at == 'z' || **at == 'j' || **at == 't')
+        ++*at, c->length = 8;
 }
 
 /* Reads what follows '%'. */
@@ -143,15 +149,26 @@ static void write_scalar(reader *r, const conversion *c, tb_text *out)
     int length = c->length ? c->length : 4;
     if (!c->length && r->record->kinds[i] == POINTER) length = 8;
     switch (c->type) {
-    case 'd': case 'i':
+    case 'd':
+    case 'i':
         specify(specification, sizeof specification, c, "l", 'd');
         tb_text_printf(out, specification, (long)cut((uint64_t)as_signed(r, i), length, true));
         break;
-    case 'u': case 'x': case 'X': case 'o':
+    case 'u':
+    case 'x':
+    case 'X':
+    case 'o':
         specify(specification, sizeof specification, c, "l", c->type);
         tb_text_printf(out, specification, (unsigned long)cut((uint64_t)as_signed(r, i), length, false));
         break;
-    case 'f': case 'F': case 'e': case 'E': case 'g': case 'G': case 'a': case 'A':
+    case 'f':
+    case 'F':
+    case 'e':
+    case 'E':
+    case 'g':
+    case 'G':
+    case 'a':
+    case 'A':
         specify(specification, sizeof specification, c, "", c->type);
         tb_text_printf(out, specification, as_double(r, i));
         break;
@@ -186,7 +203,8 @@ void rt_log_record_add(rt_log_record *record, uint32_t kind, uint64_t bits)
     record->bits[record->count++] = bits;
 }
 
-void rt_log_record_write(const rt_log_record *record, rt_find_literal *find, const void *code, const rt_log *log)
+void rt_log_record_write(
+    const rt_log_record *record, rt_find_literal *find, const void *code, const rt_log *log)
 {
     tb_text out = {0};
     reader r = {find, code, record, 0};

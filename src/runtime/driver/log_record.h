@@ -19,6 +19,7 @@ typedef const char *rt_find_literal(const void *code, uint64_t address, size_t *
 /* One argument more; what does not fit is dropped and prints as missing. */
 void rt_log_record_add(rt_log_record *record, uint32_t kind, uint64_t bits);
 /* Formats the record and hands the line to `log`. */
-void rt_log_record_write(const rt_log_record *record, rt_find_literal *find, const void *code, const rt_log *log);
+void rt_log_record_write(
+    const rt_log_record *record, rt_find_literal *find, const void *code, const rt_log *log);
 
 #endif

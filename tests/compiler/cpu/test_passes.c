@@ -1,12 +1,19 @@
 /* The vectoriser's analyses against brute force.
  *
- *   - random control-flow graphs: dominance by removing blocks, loops and the block order by their definitions;
- *   - random integer expressions over the lane: every claimed shape against the value computed lane by lane. */
+ *   - random control-flow graphs: dominance by removing blocks, loops and the block order by their
+ * definitions;
+ *   - random integer expressions over the lane: every claimed shape against the value computed lane by lane.
+ */
 #include "compiler/cpu/kernel.h"
 
-#include <cmocka.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 static uint32_t state;
 
@@ -32,9 +39,11 @@ static void begin(fixture *f, uint32_t seed)
     state = seed;
     f->context = LLVMContextCreate();
     f->module = LLVMModuleCreateWithNameInContext("test", f->context);
-    LLVMSetDataLayout(f->module, "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128");
+    LLVMSetDataLayout(
+        f->module, "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128");
     f->builder = LLVMCreateBuilderInContext(f->context);
-    LLVMTypeRef parameters[2] = {LLVMPointerTypeInContext(f->context, 1), LLVMPointerTypeInContext(f->context, 1)};
+    LLVMTypeRef parameters[2] = {
+        LLVMPointerTypeInContext(f->context, 1), LLVMPointerTypeInContext(f->context, 1)};
     LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(f->context), parameters, 2, 0);
     f->function = LLVMAddFunction(f->module, CPU_KERNEL_FUNCTION, type);
 }
@@ -67,11 +76,13 @@ static LLVMValueRef call(fixture *f, const char *name, LLVMTypeRef result)
     return LLVMBuildCall2(f->builder, type, callee, NULL, 0, "");
 }
 
-/* `count` blocks: one way always leads to the next block, another anywhere (so irreducible graphs are among them). */
+/* `count` blocks: one way always leads to the next block, another anywhere (so irreducible graphs are among
+ * them). */
 static void make_graph(fixture *f, uint32_t count)
 {
     LLVMBasicBlockRef blocks[32];
-    for (uint32_t i = 0; i < count; i++) blocks[i] = LLVMAppendBasicBlockInContext(f->context, f->function, "");
+    for (uint32_t i = 0; i < count; i++)
+        blocks[i] = LLVMAppendBasicBlockInContext(f->context, f->function, "");
     for (uint32_t i = 0; i < count; i++) {
         LLVMPositionBuilderAtEnd(f->builder, blocks[i]);
         if (i == count - 1) {
@@ -123,7 +134,8 @@ static void check_dominance(const cpu_kernel *k)
     for (int a = 0; a < k->block_count; a++)
         for (int b = 0; b < k->block_count; b++) {
             assert_int_equal(cpu_dominates(k, a, b), a == b || !reaches(k, 0, b, a));
-            if (reaches(k, b, exit, -1)) assert_int_equal(cpu_post_dominates(k, a, b), a == b || !reaches(k, b, exit, a));
+            if (reaches(k, b, exit, -1))
+                assert_int_equal(cpu_post_dominates(k, a, b), a == b || !reaches(k, b, exit, a));
         }
 }
 
@@ -137,7 +149,8 @@ static void check_order(const cpu_kernel *k)
             assert_int_equal(k->blocks[s].position > k->blocks[b].position, !back);
         }
     for (int l = 0; l < k->loop_count; l++) {
-        int size = 0, first = k->blocks[k->loops[l].header].position, last = k->blocks[k->loops[l].latch].position;
+        int size = 0, first = k->blocks[k->loops[l].header].position,
+            last = k->blocks[k->loops[l].latch].position;
         for (int b = 0; b < k->block_count; b++) size += cpu_in_loop(k, l, b);
         for (int o = first; o <= last; o++) assert_true(cpu_in_loop(k, l, k->order[o]));
         assert_int_equal(last - first + 1, size); /* contiguous, header first, latch last */
@@ -180,9 +193,15 @@ typedef struct expression {
     int count;
 } expression;
 
-static uint64_t cut(uint64_t x, unsigned width) { return width < 64 ? x & (((uint64_t)1 << width) - 1) : x; }
+static uint64_t cut(uint64_t x, unsigned width)
+{
+    return width < 64 ? x & (((uint64_t)1 << width) - 1) : x;
+}
 
-static int64_t sign(uint64_t x, unsigned width) { return (int64_t)(x << (64 - width)) >> (64 - width); }
+static int64_t sign(uint64_t x, unsigned width)
+{
+    return (int64_t)(x << (64 - width)) >> (64 - width);
+}
 
 static uint64_t apply(LLVMOpcode opcode, uint64_t a, uint64_t b, unsigned from, unsigned width)
 {
@@ -209,7 +228,8 @@ static void add_expression(expression *e, LLVMValueRef ir)
 
 static void add_step(fixture *f, expression *e)
 {
-    static const LLVMOpcode binaries[] = {LLVMAdd, LLVMSub, LLVMMul, LLVMAnd, LLVMOr, LLVMXor, LLVMShl, LLVMLShr, LLVMAShr};
+    static const LLVMOpcode binaries[] = {
+        LLVMAdd, LLVMSub, LLVMMul, LLVMAnd, LLVMOr, LLVMXor, LLVMShl, LLVMLShr, LLVMAShr};
     int a = (int)next_random((uint32_t)e->count);
     LLVMTypeRef type = LLVMTypeOf(e->ir[a]);
     unsigned width = LLVMGetIntTypeWidth(type);
@@ -231,7 +251,8 @@ static void add_step(fixture *f, expression *e)
     LLVMValueRef right = e->ir[b];
     memcpy(other, e->lanes[b], sizeof other);
     if (shift || next_random(3) || LLVMTypeOf(right) != type) {
-        static const uint64_t constants[] = {1, 2, 3, 4, 7, 8, 15, 16, 31, 24, 255, 0xffffffff, 0xfffffff0, 12, 64, 5};
+        static const uint64_t constants[] = {
+            1, 2, 3, 4, 7, 8, 15, 16, 31, 24, 255, 0xffffffff, 0xfffffff0, 12, 64, 5};
         uint64_t c = shift ? next_random(12) : cut(constants[next_random(16)], width);
         right = LLVMConstInt(type, c, 0);
         for (int l = 0; l < LANES; l++) other[l] = c;
@@ -249,11 +270,13 @@ static void make_expression(fixture *f, expression *e, uint32_t simdgroup, uint3
     e->count = 0;
     for (int i = 0; i < 4; i++) {
         static const char *const names[] = {"__tombac_lane", "__tombac_thread_index", "__tombac_simdgroup"};
-        LLVMValueRef ir =
-            i < 3 ? call(f, names[i], i32) : LLVMBuildLoad2(f->builder, i32, LLVMGetParam(f->function, 0), "");
+        LLVMValueRef ir = i < 3 ? call(f, names[i], i32)
+                                : LLVMBuildLoad2(f->builder, i32, LLVMGetParam(f->function, 0), "");
         for (int l = 0; l < LANES; l++)
-            e->lanes[e->count][l] =
-                i == 0 ? (uint64_t)l : i == 1 ? simdgroup * LANES + (uint64_t)l : i == 2 ? simdgroup : uniform;
+            e->lanes[e->count][l] = i == 0   ? (uint64_t)l
+                                    : i == 1 ? simdgroup * LANES + (uint64_t)l
+                                    : i == 2 ? simdgroup
+                                             : uniform;
         add_expression(e, ir);
     }
     for (int i = 0; i < 40; i++) add_step(f, e);
@@ -267,7 +290,8 @@ static void check_shape(LLVMValueRef ir, const cpu_shape *s, const uint64_t *lan
         int first = l >> s->bits << s->bits;
         uint64_t claimed = cut(lanes[first] + (uint64_t)cpu_shape_offset(s, l - first), width);
         if (claimed != lanes[l])
-            fail_msg("seed %u: lane %d is %#lx, claimed %#lx:%s", seed, l, lanes[l], claimed, LLVMPrintValueToString(ir));
+            fail_msg("seed %u: lane %d is %#lx, claimed %#lx:%s", seed, l, lanes[l], claimed,
+                LLVMPrintValueToString(ir));
         if (s->align >= 63 ? lanes[first] != 0 : s->align && lanes[first] & (((uint64_t)1 << s->align) - 1))
             fail_msg("seed %u: base %#lx is not aligned to 2^%d", seed, lanes[first], s->align);
     }

@@ -60,7 +60,7 @@ static void refuses_broken_text(void **state)
         uint32_t offset, line;
     } broken[] = {{"x\n \"abc\n", "missing terminating '\"' character", 3, 2},
         {"'a", "missing terminating ' character", 0, 1},
-        {"R\"x(a)y\"", "raw string missing terminating delimiter", 0, 1}, {"(]", "unbalanced ']'", 1, 1},
+        {"R\"x(a)y\"", "raw string missing terminating delimiter", 0, 1}, {"(]", "this '(' is never closed: expected ')'", 0, 1},
         {"}", "unbalanced '}'", 0, 1}, {"a\n[(b)", "this '[' is never closed: expected ']'", 2, 2}};
     for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
         token_list list;

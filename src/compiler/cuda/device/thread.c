@@ -3,9 +3,9 @@
 
 #define PURE_LIBRARY __attribute__((always_inline, visibility("default")))
 
-/* Fills `thread` and says whether this thread exists: blocks are as large as the threadgroup that was asked for, while
- * threadgroups at the grid's edges may be smaller. Blocks are one-dimensional; so is the grid where it has more than 65535
- * threadgroups in y or z, or more than fit x. A block has whole SIMD-groups. */
+/* Fills `thread` and says whether this thread exists: blocks are as large as the threadgroup that was asked
+ * for, while threadgroups at the grid's edges may be smaller. Blocks are one-dimensional; so is the grid
+ * where it has more than 65535 threadgroups in y or z, or more than fit x. A block has whole SIMD-groups. */
 PURE_LIBRARY bool enter(const tb_cuda_launch *launch, tb_cuda_thread *thread) LABEL("enter");
 PURE_LIBRARY bool enter(const tb_cuda_launch *launch, tb_cuda_thread *thread)
 {
@@ -26,7 +26,8 @@ PURE_LIBRARY bool enter(const tb_cuda_launch *launch, tb_cuda_thread *thread)
     u32 size[3];
     _Pragma("clang loop unroll(full)") for (int i = 0; i < 3; i++)
     {
-        u32 whole = given->dispatch_threads_per_threadgroup[i], left = given->threads_per_grid[i] - group[i] * whole;
+        u32 whole = given->dispatch_threads_per_threadgroup[i],
+            left = given->threads_per_grid[i] - group[i] * whole;
         size[i] = left < whole ? left : whole;
         d->threads_per_grid[i] = given->threads_per_grid[i];
         d->threadgroups_per_grid[i] = given->threadgroups_per_grid[i];
@@ -54,7 +55,8 @@ PURE_LIBRARY bool enter(const tb_cuda_launch *launch, tb_cuda_thread *thread)
     thread->simdgroup = t / 32;
 #ifdef PERMUTED
     u32 mask = 0;
-    _Pragma("clang loop unroll(disable)") for (u32 h = 0; h < 32; h++) mask |= (u32)(metal_of(h) < behind) << h;
+    _Pragma("clang loop unroll(disable)") for (u32 h = 0; h < 32; h++) mask |= (u32)(metal_of(h) < behind)
+                                                                               << h;
     thread->mask = mask;
 #else
     thread->mask = behind >= 32 ? WHOLE : (1u << behind) - 1;
@@ -66,7 +68,8 @@ PURE_LIBRARY bool enter(const tb_cuda_launch *launch, tb_cuda_thread *thread)
 /* ---- Records ---- */
 
 /* Room for a record of `count` arguments, NULL where the buffer is full. */
-static inline __attribute__((always_inline)) tb_cuda_record *reserve(const tb_cuda_thread *thread, u32 kind, u32 count)
+static inline __attribute__((always_inline)) tb_cuda_record *reserve(
+    const tb_cuda_thread *thread, u32 kind, u32 count)
 {
     tb_cuda_records *records = (tb_cuda_records *)thread->records;
     if (!records) return 0;
@@ -81,7 +84,8 @@ static inline __attribute__((always_inline)) tb_cuda_record *reserve(const tb_cu
     record->size = size;
     record->kind = kind;
     record->group = ((u64)d->threadgroup_position_in_grid[2] * d->threadgroups_per_grid[1] +
-                        d->threadgroup_position_in_grid[1]) * d->threadgroups_per_grid[0] +
+                        d->threadgroup_position_in_grid[1]) *
+                        d->threadgroups_per_grid[0] +
                     d->threadgroup_position_in_grid[0];
     record->thread = thread->index;
     record->number = 0;
@@ -90,7 +94,8 @@ static inline __attribute__((always_inline)) tb_cuda_record *reserve(const tb_cu
     return record;
 }
 
-PURE_LIBRARY tb_cuda_record *log_begin(u32 level, const char *format, u32 count, const tb_cuda_thread *thread) LABEL("log_begin");
+PURE_LIBRARY tb_cuda_record *log_begin(u32 level, const char *format, u32 count, const tb_cuda_thread *thread)
+    LABEL("log_begin");
 PURE_LIBRARY tb_cuda_record *log_begin(u32 level, const char *format, u32 count, const tb_cuda_thread *thread)
 {
     tb_cuda_record *record = reserve(thread, TB_CUDA_LOG, count);
@@ -112,7 +117,8 @@ PURE_LIBRARY void log_argument(u32 kind, u64 bits, tb_cuda_record *record)
 }
 
 /* The thread ends here; the others go on, and the host reports the first record as the launch's error. */
-PURE_LIBRARY void assert_fail(const char *condition, const char *file, u32 line, const tb_cuda_thread *thread) LABEL("assert_fail");
+PURE_LIBRARY void assert_fail(const char *condition, const char *file, u32 line, const tb_cuda_thread *thread)
+    LABEL("assert_fail");
 PURE_LIBRARY void assert_fail(const char *condition, const char *file, u32 line, const tb_cuda_thread *thread)
 {
     tb_cuda_record *record = reserve(thread, TB_CUDA_ASSERTION, 0);

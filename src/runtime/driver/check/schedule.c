@@ -45,6 +45,7 @@ _Noreturn void check_stop(
         run->status = tb_fail(run->error, status, "%s (thread %u,%u,%u of threadgroup %u,%u,%u)",
             tb_text_string(&text), p[0], p[1], p[2], g[0], g[1], g[2]);
         if (place && place->line) tb_error_set_location(run->error, place->file, place->line, 0);
+        tb_error_set_thread(run->error, p, g);
     }
     tb_text_free(&text);
     for (;;) leave(thread); /* nobody comes back */

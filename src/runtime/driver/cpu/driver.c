@@ -1,7 +1,8 @@
-/* rt_driver_cpu: loads objects of the cpu engine and spreads the threadgroups of a grid over the pool's threads.
+/* rt_driver_cpu: loads objects of the cpu engine and spreads the threadgroups of a grid over the pool's
+ * threads.
  *
- * Each thread that takes part has its own dispatch record, argument addresses, threadgroup memory and contexts (a worker). Workers
- * are kept with the code between launches. */
+ * Each thread that takes part has its own dispatch record, argument addresses, threadgroup memory and
+ * contexts (a worker). Workers are kept with the code between launches. */
 #include "runtime/driver/cpu/host.h"
 #include "runtime/driver/cpu/pool.h"
 
@@ -25,6 +26,7 @@ typedef struct cpu_code {
     const rt_manifest *manifest;
     rt_image *image;
     tb_cpu_entry *entry;
+    bool small_buffers; /* TB_CPU_SMALL_BUFFERS */
     cpu_pool *pool;
     pthread_mutex_t lock;
     worker *idle; /* under the lock */
@@ -89,9 +91,10 @@ static tombac_status load(
     if (status == TOMBAC_OK) {
         void *entry = rt_image_function(code->image, TB_CPU_ENTRY);
         memcpy(&code->entry, &entry, sizeof entry);
+        code->small_buffers = rt_image_variable(code->image, TB_CPU_SMALL_BUFFERS);
         if (!entry)
-            status = tb_fail(
-                error, TOMBAC_ERROR_ARTIFACT, "%s: the object has no entry point for the cpu engine", manifest->kernel);
+            status = tb_fail(error, TOMBAC_ERROR_ARTIFACT,
+                "%s: the object has no entry point for the cpu engine", manifest->kernel);
     }
     if (status != TOMBAC_OK) {
         unload((rt_code *)code);
@@ -121,7 +124,8 @@ static void place_arguments(const launch *l, worker *w)
     for (size_t i = 0; i < manifest->argument_count; i++) {
         const rt_binding *binding = &l->request->bindings[i];
         w->arguments[i] = binding->address;
-        if (manifest->arguments[i].kind != TOMBAC_ARGUMENT_THREADGROUP || !manifest->arguments[i].active) continue;
+        if (manifest->arguments[i].kind != TOMBAC_ARGUMENT_THREADGROUP || !manifest->arguments[i].active)
+            continue;
         offset = (offset + 15) / 16 * 16;
         w->arguments[i] = (char *)w->memory + offset;
         offset += binding->size;
@@ -197,7 +201,8 @@ static bool past_deadline(launch *l)
     if (!l->deadline || seconds() < l->deadline) return false;
     pthread_mutex_lock(&l->lock);
     if (l->status == TOMBAC_OK)
-        l->status = tb_fail(l->error, TOMBAC_ERROR_TIMEOUT, "the launch was stopped after %g s", l->request->time_limit);
+        l->status = tb_fail(
+            l->error, TOMBAC_ERROR_TIMEOUT, "the launch was stopped after %g s", l->request->time_limit);
     pthread_mutex_unlock(&l->lock);
     return true;
 }
@@ -230,6 +235,18 @@ static bool run_items(void *context, void *worker_, uint64_t first, uint64_t cou
 
 /* ---- Grids ---- */
 
+static tombac_status check_buffers(const cpu_code *code, const rt_run *request, tombac_error **error)
+{
+    for (size_t i = 0; code->small_buffers && i < code->manifest->argument_count; i++)
+        if (request->bindings[i].buffer_size > TB_CPU_MAX_SMALL_BUFFER)
+            return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,
+                "argument '%s': this kernel computes indices in 32 bits, for which the device 'cpu' takes "
+                "buffers of up to "
+                "%" PRIu64 " bytes",
+                code->manifest->arguments[i].name, (uint64_t)TB_CPU_MAX_SMALL_BUFFER);
+    return TOMBAC_OK;
+}
+
 static tombac_status run(rt_code *handle, const rt_run *request, tombac_error **error)
 {
     cpu_code *code = (cpu_code *)handle;
@@ -238,6 +255,8 @@ static tombac_status run(rt_code *handle, const rt_run *request, tombac_error **
     uint64_t threads = (uint64_t)size[0] * size[1] * size[2], count;
     if (__builtin_mul_overflow((uint64_t)groups[0] * groups[1], groups[2], &count))
         return tb_fail(error, TOMBAC_ERROR_GEOMETRY, "the grid has more than 2^64 threadgroups");
+    tombac_status status = check_buffers(code, request, error);
+    if (status != TOMBAC_OK) return status;
     launch l = {.code = code, .request = request, .error = error};
     l.memory_size = request->threadgroup_memory + 128; /* vector accesses may run over the end */
     l.context_size = code->manifest->context_size * ((threads + TB_SIMD_WIDTH - 1) / TB_SIMD_WIDTH) + 64;
@@ -256,4 +275,5 @@ static bool available(void)
 }
 
 extern const rt_driver rt_driver_cpu;
-const rt_driver rt_driver_cpu = {.name = "cpu", .available = available, .load = load, .run = run, .unload = unload};
+const rt_driver rt_driver_cpu = {
+    .name = "cpu", .available = available, .load = load, .run = run, .unload = unload};

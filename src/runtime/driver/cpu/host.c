@@ -1,5 +1,6 @@
-/* Host functions of kernels. They find the running launch by a thread-local pointer: kernels know nothing of it, which keeps every
- * call in kernel code cheap. A failure leaves the kernel's frames by longjmp; they hold nothing that needs an end. */
+/* Host functions of kernels. They find the running launch by a thread-local pointer: kernels know nothing of
+ * it, which keeps every call in kernel code cheap. A failure leaves the kernel's frames by longjmp; they hold
+ * nothing that needs an end. */
 #include "runtime/driver/cpu/host.h"
 
 #include "artifact/abi.h"
@@ -31,7 +32,8 @@ static const char *literal(const char *string, const char *otherwise)
     return found && memchr(found, 0, left) ? found : otherwise;
 }
 
-static _Noreturn __attribute__((format(printf, 2, 3))) void stop(tombac_status status, const char *format, ...)
+static _Noreturn __attribute__((format(printf, 2, 3))) void stop(
+    tombac_status status, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -48,9 +50,15 @@ static void log_begin(uint32_t level, const char *format)
     current->record.count = 0;
 }
 
-static void log_argument(uint32_t kind, uint64_t bits) { rt_log_record_add(&current->record, kind, bits); }
+static void log_argument(uint32_t kind, uint64_t bits)
+{
+    rt_log_record_add(&current->record, kind, bits);
+}
 
-static void log_end(void) { rt_log_record_write(&current->record, find_literal, current->image, current->log); }
+static void log_end(void)
+{
+    rt_log_record_write(&current->record, find_literal, current->image, current->log);
+}
 
 static void assert_fail(const char *condition, const char *file, uint32_t line)
 {
@@ -61,7 +69,8 @@ static void assert_fail(const char *condition, const char *file, uint32_t line)
 
 static void unsupported(const char *what)
 {
-    stop(TOMBAC_ERROR_UNSUPPORTED, "the kernel reached %s, which is not supported", literal(what, "something"));
+    stop(TOMBAC_ERROR_UNSUPPORTED, "the kernel reached %s, which is not supported",
+        literal(what, "something"));
 }
 
 static void divergent_barrier(void)

@@ -1,5 +1,5 @@
-/* The pool of threads; see pool.h. Jobs with items left stand in a list; idle threads sleep on a condition variable. Items are
- * taken by an atomic counter without the lock. */
+/* The pool of threads; see pool.h. Jobs with items left stand in a list; idle threads sleep on a condition
+ * variable. Items are taken by an atomic counter without the lock. */
 #include "runtime/driver/cpu/pool.h"
 
 #include <pthread.h>
@@ -15,7 +15,7 @@ typedef struct running {
     const cpu_job *job;
     atomic_uint_least64_t next; /* first item that nobody has taken */
     atomic_bool stopped;
-    unsigned threads, helpers;  /* who may share; pool threads inside, under the lock */
+    unsigned threads, helpers; /* who may share; pool threads inside, under the lock */
     struct running *following;
 } running;
 
@@ -175,7 +175,8 @@ static cpu_pool *create(void)
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, (size_t)64 << 20); /* private arrays of 32 threads; untouched pages cost nothing */
+    pthread_attr_setstacksize(
+        &attributes, (size_t)64 << 20); /* private arrays of 32 threads; untouched pages cost nothing */
     while (pool->thread_count < others &&
            !pthread_create(&pool->threads[pool->thread_count], &attributes, thread_main, pool))
         pool->thread_count++; /* fewer threads than wanted are fine */

@@ -1,11 +1,13 @@
 /* Threads that run threadgroups.
  *
- * A job is a number of equal, independent items; the thread that brings the job works on it itself and is helped by the pool's
- * threads where that pays. Items are handed out in runs that shrink towards the end, so that uneven ones even out. Any number of
- * jobs may run at the same time. A job that is over before a few microseconds have passed wakes nobody.
+ * A job is a number of equal, independent items; the thread that brings the job works on it itself and is
+ * helped by the pool's threads where that pays. Items are handed out in runs that shrink towards the end, so
+ * that uneven ones even out. Any number of jobs may run at the same time. A job that is over before a few
+ * microseconds have passed wakes nobody.
  *
- * The pool belongs to the process: it starts with the first user and ends with the last, since threads per kernel or per device
- * would multiply. TOMBAC_THREADS limits its size; the default is one thread for each processor that the process may use. */
+ * The pool belongs to the process: it starts with the first user and ends with the last, since threads per
+ * kernel or per device would multiply. TOMBAC_THREADS limits its size; the default is one thread for each
+ * processor that the process may use. */
 #ifndef RT_DRIVER_CPU_POOL_H
 #define RT_DRIVER_CPU_POOL_H
 
@@ -21,7 +23,8 @@ void cpu_pool_release(cpu_pool *pool);
 
 typedef struct cpu_job {
     uint64_t count; /* items */
-    /* Runs items first to first + count - 1; `worker` is what `enter` gave this thread. False stops the job. */
+    /* Runs items first to first + count - 1; `worker` is what `enter` gave this thread. False stops the job.
+     */
     bool (*run)(void *context, void *worker, uint64_t first, uint64_t count);
     /* Called once per thread that takes part, before its first item; NULL: this thread takes no part. */
     void *(*enter)(void *context);

@@ -21,8 +21,12 @@ void cuda_api_close(cuda_api *api)
     *api = (cuda_api){0};
 }
 
-/* Failures after which CUDA refuses all further work of the process, from an illegal address (700) to a failed launch (719). */
-static bool is_final(cuda_result result) { return result == 700 || result == 710 || (result >= 714 && result <= 719); }
+/* Failures after which CUDA refuses all further work of the process, from an illegal address (700) to a
+ * failed launch (719). */
+static bool is_final(cuda_result result)
+{
+    return result == 700 || result == 710 || (result >= 714 && result <= 719);
+}
 
 tombac_status cuda_api_check(const cuda_api *api, cuda_result result, const char *doing, tombac_error **error)
 {
@@ -30,8 +34,9 @@ tombac_status cuda_api_check(const cuda_api *api, cuda_result result, const char
     const char *name = NULL, *text = NULL;
     if (api->error_name(result, &name) || !name) name = "unknown error";
     if (api->error_text(result, &text) || !text) text = "no description";
-    return tb_fail(error, result == CUDA_ERROR_MEMORY ? TOMBAC_ERROR_MEMORY : TOMBAC_ERROR_KERNEL, "%s: %s (%s)%s", doing,
-        text, name, is_final(result) ? "; CUDA does no further work in this process" : "");
+    return tb_fail(error, result == CUDA_ERROR_MEMORY ? TOMBAC_ERROR_MEMORY : TOMBAC_ERROR_KERNEL,
+        "%s: %s (%s)%s", doing, text, name,
+        is_final(result) ? "; CUDA does no further work in this process" : "");
 }
 
 static tombac_status resolve(cuda_api *api, tombac_error **error)
@@ -39,8 +44,8 @@ static tombac_status resolve(cuda_api *api, tombac_error **error)
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         void *address = dlsym(api->library, calls[i].symbol);
         if (!address)
-            return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "no cuda device: NVIDIA's driver is too old, it has no %s",
-                calls[i].symbol);
+            return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,
+                "no cuda device: NVIDIA's driver is too old, it has no %s", calls[i].symbol);
         memcpy((char *)api + calls[i].offset, &address, sizeof address);
     }
     return TOMBAC_OK;
@@ -56,7 +61,8 @@ static tombac_status initialise(const cuda_api *api, tombac_error **error)
         return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "no cuda device: NVIDIA's driver finds no GPU");
     const char *text = NULL;
     if (api->error_text(result, &text) || !text) text = "no description";
-    return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "no cuda device: NVIDIA's driver cannot start: %s (error %d)", text, result);
+    return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,
+        "no cuda device: NVIDIA's driver cannot start: %s (error %d)", text, result);
 }
 
 tombac_status cuda_api_open(cuda_api *api, tombac_error **error)

@@ -37,9 +37,9 @@ void cuda_gpu_close(cuda_gpu *gpu);
 /* launch.c */
 tombac_status cuda_run(cuda_code *code, const rt_run *run, tombac_error **error);
 
-/* record.c: prints log records in the order of threadgroups and threads, and turns the first failed assertion into an error.
- * `bytes` is what follows the tb_cuda_records. */
-tombac_status cuda_records_report(const cuda_code *code, const tb_cuda_records *records, const void *bytes, const rt_log *log,
-    tombac_error **error);
+/* record.c: prints log records in the order of threadgroups and threads, and turns the first failed assertion
+ * into an error. `bytes` is what follows the tb_cuda_records. */
+tombac_status cuda_records_report(const cuda_code *code, const tb_cuda_records *records, const void *bytes,
+    const rt_log *log, tombac_error **error);
 
 #endif

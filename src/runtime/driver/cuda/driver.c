@@ -20,8 +20,10 @@ static tombac_status open_gpu(void **state, tombac_error **error)
     cuda_gpu *gpu = calloc(1, sizeof *gpu);
     if (!gpu) return tb_fail_memory(error);
     tombac_status status = cuda_gpu_open(gpu, error);
-    if (status == TOMBAC_OK) *state = gpu;
-    else free(gpu);
+    if (status == TOMBAC_OK)
+        *state = gpu;
+    else
+        free(gpu);
     return status;
 }
 
@@ -43,7 +45,8 @@ static void unload(rt_code *handle)
 {
     cuda_code *code = (cuda_code *)handle;
     if (!code) return;
-    if (code->module && !code->gpu.api.context_set(code->gpu.context)) code->gpu.api.module_unload(code->module);
+    if (code->module && !code->gpu.api.context_set(code->gpu.context))
+        code->gpu.api.module_unload(code->module);
     for (size_t i = 0; i < code->literal_count; i++) free(code->literals[i].text);
     free(code->literals);
     free(code->kinds);
@@ -89,7 +92,8 @@ static tombac_status load_module(cuda_code *code, const char *text, tombac_error
     code->module = NULL;
     log[sizeof log - 1] = 0;
     if (!log[0]) return cuda_api_check(&code->gpu.api, result, "loading the kernel", error);
-    return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "%s: NVIDIA's driver cannot compile the kernel:\n%s", code->manifest->kernel, log);
+    return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "%s: NVIDIA's driver cannot compile the kernel:\n%s",
+        code->manifest->kernel, log);
 }
 
 /* Copies the program's strings, which records refer to by their addresses. */
@@ -103,14 +107,17 @@ static tombac_status read_literals(cuda_code *code, tombac_error **error)
     size_t count = size / 16;
     uint64_t *entries = malloc(size + 1);
     code->literals = calloc(count + 1, sizeof *code->literals);
-    tombac_status status = entries && code->literals && count <= MAX_LITERALS ? TOMBAC_OK : tb_fail_memory(error);
+    tombac_status status =
+        entries && code->literals && count <= MAX_LITERALS ? TOMBAC_OK : tb_fail_memory(error);
     if (status == TOMBAC_OK && !result) result = api->download(entries, table, size, NULL);
     if (status == TOMBAC_OK && !result) result = api->stream_wait(NULL);
     for (size_t i = 0; i < count && status == TOMBAC_OK && !result; i++) {
         cuda_literal *literal = &code->literals[code->literal_count++];
         *literal = (cuda_literal){entries[2 * i], entries[2 * i + 1], malloc((size_t)entries[2 * i + 1] + 1)};
-        if (!literal->text) status = tb_fail_memory(error);
-        else result = api->download(literal->text, literal->address, (size_t)literal->size, NULL);
+        if (!literal->text)
+            status = tb_fail_memory(error);
+        else
+            result = api->download(literal->text, literal->address, (size_t)literal->size, NULL);
     }
     if (status == TOMBAC_OK && !result) result = api->stream_wait(NULL);
     free(entries);
@@ -131,14 +138,18 @@ static tombac_status load(
     tombac_status status = cuda_gpu_open(&code->gpu, error);
     const cuda_api *api = &code->gpu.api;
     if (status == TOMBAC_OK) status = read_header(code, text, entry, error);
-    if (status == TOMBAC_OK) status = cuda_api_check(api, api->context_set(code->gpu.context), "loading the kernel", error);
+    if (status == TOMBAC_OK)
+        status = cuda_api_check(api, api->context_set(code->gpu.context), "loading the kernel", error);
     if (status == TOMBAC_OK) status = load_module(code, text, error);
     if (status == TOMBAC_OK)
-        status = cuda_api_check(api, api->module_function(&code->function, code->module, entry), "loading the kernel", error);
+        status = cuda_api_check(
+            api, api->module_function(&code->function, code->module, entry), "loading the kernel", error);
     if (status == TOMBAC_OK) status = read_literals(code, error);
     free(text);
-    if (status == TOMBAC_OK) *handle = (rt_code *)code;
-    else unload((rt_code *)code);
+    if (status == TOMBAC_OK)
+        *handle = (rt_code *)code;
+    else
+        unload((rt_code *)code);
     return status;
 }
 
@@ -148,5 +159,11 @@ static tombac_status run(rt_code *code, const rt_run *request, tombac_error **er
 }
 
 extern const rt_driver rt_driver_cuda;
-const rt_driver rt_driver_cuda = {.name = "cuda", .available = available, .open = open_gpu, .close = close_gpu,
-    .target = target, .load = load, .run = run, .unload = unload};
+const rt_driver rt_driver_cuda = {.name = "cuda",
+    .available = available,
+    .open = open_gpu,
+    .close = close_gpu,
+    .target = target,
+    .load = load,
+    .run = run,
+    .unload = unload};

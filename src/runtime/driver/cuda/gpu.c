@@ -1,4 +1,5 @@
-/* GPUs: the first one that NVIDIA's driver lists, and its primary context, which other users of CUDA in the process share. */
+/* GPUs: the first one that NVIDIA's driver lists, and its primary context, which other users of CUDA in the
+ * process share. */
 #include "runtime/driver/cuda/cuda.h"
 
 enum { OLDEST = 80 };

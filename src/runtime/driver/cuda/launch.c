@@ -1,8 +1,9 @@
 /* One run of a kernel: device copies of its buffers, the launch, the results back.
  *
- * A buffer's content is the host's between launches, and nothing says whether the host wrote to it; so every buffer that the
- * kernel sees is uploaded before, and those that it may write come back after it. Arguments in one buffer share its copy.
- * A launch that passes its time limit cannot be stopped: what it uses is left to it. */
+ * A buffer's content is the host's between launches, and nothing says whether the host wrote to it; so every
+ * buffer that the kernel sees is uploaded before, and those that it may write come back after it. Arguments
+ * in one buffer share its copy. A launch that passes its time limit cannot be stopped: what it uses is left
+ * to it. */
 #include "runtime/driver/cuda/cuda.h"
 
 #include <stdlib.h>
@@ -53,21 +54,22 @@ static tombac_status find_copy(run_state *s, const rt_binding *binding, bool wri
     }
     copy *made = &s->copies[s->copy_count];
     *made = (copy){.host = binding->buffer, .size = binding->buffer_size, .writable = writable};
-    tombac_status status =
-        check(s, s->api->allocate(&made->address, made->size ? made->size : 1), "allocating memory on the GPU");
+    tombac_status status = check(
+        s, s->api->allocate(&made->address, made->size ? made->size : 1), "allocating memory on the GPU");
     if (status != TOMBAC_OK) return status;
     s->copy_count++;
     *found = made;
     if (!made->size) return TOMBAC_OK;
-    return check(s, s->api->upload(made->address, made->host, made->size, s->stream), "copying a buffer to the GPU");
+    return check(
+        s, s->api->upload(made->address, made->host, made->size, s->stream), "copying a buffer to the GPU");
 }
 
 static tombac_status make_records(run_state *s)
 {
     if (!s->code->records) return TOMBAC_OK;
     tb_cuda_records empty = {0};
-    tombac_status status = check(
-        s, s->api->allocate(&s->records, sizeof empty + TB_CUDA_RECORD_BYTES), "allocating memory for the log on the GPU");
+    tombac_status status = check(s, s->api->allocate(&s->records, sizeof empty + TB_CUDA_RECORD_BYTES),
+        "allocating memory for the log on the GPU");
     s->launch.records = s->records;
     if (status != TOMBAC_OK) return status;
     status = check(s, s->api->upload(s->records, &empty, sizeof empty, s->stream), "copying to the GPU");
@@ -80,7 +82,8 @@ static tombac_status download(run_state *s)
     for (size_t i = 0; i < s->copy_count && status == TOMBAC_OK; i++) {
         const copy *c = &s->copies[i];
         if (!c->writable || !c->size) continue;
-        status = check(s, s->api->download(c->host, c->address, c->size, s->stream), "copying a buffer from the GPU");
+        status = check(
+            s, s->api->download(c->host, c->address, c->size, s->stream), "copying a buffer from the GPU");
     }
     if (status != TOMBAC_OK) return status;
     return check(s, s->api->stream_wait(s->stream), "copying buffers from the GPU");
@@ -90,13 +93,15 @@ static tombac_status read_records(run_state *s)
 {
     if (!s->code->records) return TOMBAC_OK;
     tb_cuda_records header;
-    tombac_status status = check(s, s->api->download(&header, s->records, sizeof header, s->stream), "reading the log");
+    tombac_status status =
+        check(s, s->api->download(&header, s->records, sizeof header, s->stream), "reading the log");
     if (status == TOMBAC_OK) status = check(s, s->api->stream_wait(s->stream), "reading the log");
     if (status != TOMBAC_OK || !header.used) return status;
     size_t size = header.used < TB_CUDA_RECORD_BYTES ? header.used : TB_CUDA_RECORD_BYTES;
     char *bytes = malloc(size);
     if (!bytes) return tb_fail_memory(s->error);
-    status = check(s, s->api->download(bytes, s->records + sizeof header, size, s->stream), "reading the log");
+    status =
+        check(s, s->api->download(bytes, s->records + sizeof header, size, s->stream), "reading the log");
     if (status == TOMBAC_OK) status = check(s, s->api->stream_wait(s->stream), "reading the log");
     if (status == TOMBAC_OK) status = cuda_records_report(s->code, &header, bytes, &s->run->log, s->error);
     free(bytes);
@@ -144,7 +149,8 @@ static tombac_status launch(run_state *s)
     if (x > MAX_GRID_X || y > MAX_PLACED || z > MAX_PLACED) {
         unsigned __int128 all = (unsigned __int128)x * y * z;
         if (all > (unsigned __int128)MAX_GRID_X * MAX_PLACED)
-            return tb_fail(s->error, TOMBAC_ERROR_UNSUPPORTED, "the grid has more threadgroups than the GPU takes");
+            return tb_fail(
+                s->error, TOMBAC_ERROR_UNSUPPORTED, "the grid has more threadgroups than the GPU takes");
         s->launch.linear = 1;
         x = all < MAX_GRID_X ? (uint64_t)all : MAX_GRID_X;
         y = (uint64_t)((all + x - 1) / x);
@@ -178,7 +184,8 @@ static tombac_status wait(run_state *s)
         if (now() > deadline) {
             s->abandoned = true;
             return tb_fail(s->error, TOMBAC_ERROR_TIMEOUT,
-                "the launch did not end within %g s; the GPU stays busy with it until this process ends", s->run->time_limit);
+                "the launch did not end within %g s; the GPU stays busy with it until this process ends",
+                s->run->time_limit);
         }
         nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
     }
@@ -224,7 +231,11 @@ static void close_state(run_state *s)
 
 tombac_status cuda_run(cuda_code *code, const rt_run *run, tombac_error **error)
 {
-    run_state s = {.code = code, .api = &code->gpu.api, .run = run, .error = error, .launch = {.dispatch = run->dispatch}};
+    run_state s = {.code = code,
+        .api = &code->gpu.api,
+        .run = run,
+        .error = error,
+        .launch = {.dispatch = run->dispatch}};
     tombac_status status = open_state(&s);
     if (status == TOMBAC_OK) status = make_records(&s);
     if (status == TOMBAC_OK) status = bind_arguments(&s);

@@ -1,6 +1,7 @@
 /* Records that a kernel left in device memory (artifact/cuda.h), read back after its end.
  *
- * Threads write them in any order. They are reported by threadgroup, thread, and within a thread in the order of writing. */
+ * Threads write them in any order. They are reported by threadgroup, thread, and within a thread in the order
+ * of writing. */
 #include "runtime/driver/cuda/cuda.h"
 #include "runtime/driver/log_record.h"
 
@@ -50,7 +51,8 @@ static tombac_status fail(const cuda_code *code, const tb_cuda_record *record, t
     if (record->kind == TB_CUDA_UNSUPPORTED)
         return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "the kernel reached %s, which is not supported",
             first ? first : "something");
-    tombac_status status = tb_fail(error, TOMBAC_ERROR_KERNEL, "assertion failed: %s", first ? first : "(unknown)");
+    tombac_status status =
+        tb_fail(error, TOMBAC_ERROR_KERNEL, "assertion failed: %s", first ? first : "(unknown)");
     tb_error_set_location(error, string_at(code, record->text[1]), record->number, 0);
     return status;
 }
@@ -68,8 +70,8 @@ static size_t collect(const tb_cuda_records *records, const char *bytes, const t
     return count;
 }
 
-tombac_status cuda_records_report(const cuda_code *code, const tb_cuda_records *records, const void *bytes, const rt_log *log,
-    tombac_error **error)
+tombac_status cuda_records_report(const cuda_code *code, const tb_cuda_records *records, const void *bytes,
+    const rt_log *log, tombac_error **error)
 {
     const tb_cuda_record **list = calloc(TB_CUDA_RECORD_BYTES / sizeof(tb_cuda_record) + 1, sizeof *list);
     if (!list) return tb_fail_memory(error);
@@ -77,8 +79,10 @@ tombac_status cuda_records_report(const cuda_code *code, const tb_cuda_records *
     qsort(list, count, sizeof *list, compare);
     tombac_status status = TOMBAC_OK;
     for (size_t i = 0; i < count; i++) {
-        if (list[i]->kind == TB_CUDA_LOG) print(code, list[i], log);
-        else if (status == TOMBAC_OK) status = fail(code, list[i], error);
+        if (list[i]->kind == TB_CUDA_LOG)
+            print(code, list[i], log);
+        else if (status == TOMBAC_OK)
+            status = fail(code, list[i], error);
     }
     static const char lost[] = "(more was printed, but the GPU's buffer was full)\n";
     if (records->full && log->write) log->write(log->context, lost, sizeof lost - 1);

@@ -1,0 +1,26 @@
+# What makes the installed tree usable from CMake, and a Debian package of it: `cpack -G DEB` in the build folder.
+include(CMakePackageConfigHelpers)
+set(folder ${CMAKE_INSTALL_LIBDIR}/cmake/Tombac)
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/TombacConfig.cmake.in ${PROJECT_BINARY_DIR}/TombacConfig.cmake
+                              INSTALL_DESTINATION ${folder})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/TombacConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/TombacConfig.cmake ${PROJECT_BINARY_DIR}/TombacConfigVersion.cmake
+        ${PROJECT_SOURCE_DIR}/cmake/TombacKernels.cmake DESTINATION ${folder})
+install(EXPORT TombacTargets NAMESPACE Tombac:: DESTINATION ${folder})
+install(FILES ${PROJECT_SOURCE_DIR}/scripts/completion.bash DESTINATION share/bash-completion/completions RENAME tombac)
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME tombac)
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_PACKAGE_CONTACT "The Tombac developers <tombac@localhost>")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION devel)
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "clang-22")
+find_program(DPKG_SHLIBDEPS dpkg-shlibdeps)
+if(DPKG_SHLIBDEPS)
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_LIBRARY_OUTPUT_DIRECTORY})
+endif()
+include(CPack)

@@ -1,0 +1,108 @@
+/* The operation that runs a kernel: a snapshot of a launch; see launch.h. */
+#include "runtime/hazard.h"
+#include "runtime/launch.h"
+
+#include <stdlib.h>
+
+#define LOG_LIMIT ((size_t)16 << 20)
+
+static void write_log(void *context, const char *text, size_t size)
+{
+    rt_launch_run *launch = context;
+    pthread_mutex_lock(&launch->operation.mutex);
+    if (launch->log.size + size <= LOG_LIMIT) {
+        tb_text_append(&launch->log, text, size);
+    } else if (!launch->log_full) {
+        launch->log_full = true;
+        tb_text_puts(&launch->log, "(more was printed, but is not kept)\n");
+    }
+    pthread_mutex_unlock(&launch->operation.mutex);
+}
+
+static bool run(tombac_operation *operation, tombac_status *status, tombac_error **error)
+{
+    rt_launch_run *launch = (rt_launch_run *)operation;
+    if (launch->empty) return true;
+    launch->run.seconds = &operation->measured;
+    *status = operation->device->driver->run(launch->kernel->code, &launch->run, error);
+    return true;
+}
+
+static void release(tombac_operation *operation)
+{
+    rt_launch_run *launch = (rt_launch_run *)operation;
+    for (size_t i = 0; i < launch->kernel->manifest.argument_count; i++) {
+        rt_bytes_release(launch->bytes[i]);
+        launch->bytes[i] = NULL;
+    }
+}
+
+static void destroy(tombac_operation *operation)
+{
+    rt_launch_run *launch = (rt_launch_run *)operation;
+    tb_text_free(&launch->log);
+    tombac_kernel_release(launch->kernel); /* its name is the operation's too */
+}
+
+static const rt_operation_type type = {
+    .children_carry = true, .run = run, .release = release, .destroy = destroy};
+
+/* One block for the operation and its arrays. */
+static rt_launch_run *allocate(size_t arguments)
+{
+    size_t each = sizeof(rt_binding) + sizeof(rt_access) + sizeof(rt_bytes *);
+    rt_launch_run *made =
+        calloc(1, sizeof *made + arguments * each); /* arguments come from a file in memory */
+    if (!made) return NULL;
+    made->bindings = (rt_binding *)(made + 1);
+    made->operation.accesses = (rt_access *)(made->bindings + arguments);
+    made->bytes = (rt_bytes **)(made->operation.accesses + arguments);
+    return made;
+}
+
+static void take(rt_launch_run *made, const tombac_launch *launch)
+{
+    const rt_manifest *manifest = &launch->kernel->manifest;
+    for (size_t i = 0; i < manifest->argument_count; i++) {
+        const rt_slot *slot = &launch->slots[i];
+        if (slot->bytes) {
+            rt_retain(&slot->bytes->references);
+            made->bytes[i] = slot->bytes;
+        } else if (slot->buffer && manifest->arguments[i].active) {
+            rt_access_add(made->operation.accesses, &made->operation.access_count, &made->operation,
+                slot->buffer->storage, manifest->arguments[i].writable);
+        }
+    }
+}
+
+tombac_status tombac_launch_operation(
+    const tombac_launch *launch, tombac_operation **operation, tombac_error **error)
+{
+    if (!launch) return rt_missing(__func__, "launch", error);
+    if (!operation) return rt_missing(__func__, "operation", error);
+    tombac_device *device = launch->kernel->library->device;
+    rt_launch_run *made = allocate(launch->kernel->manifest.argument_count);
+    if (!made) return tb_fail_memory(error);
+    tombac_status status = rt_launch_check(launch, made->bindings, &made->run, &made->empty, error);
+    if (status == TOMBAC_OK)
+        status = rt_operation_init(&made->operation, &type, device, launch->name, NULL, 0, error);
+    if (status != TOMBAC_OK) {
+        free(made);
+        return status;
+    }
+    made->kernel = tombac_kernel_retain(launch->kernel);
+    made->operation.kernel = launch->kernel->manifest.kernel;
+    made->operation.compile_seconds = launch->kernel->compile_seconds;
+    made->run.time_limit = launch->time_limit >= 0 ? launch->time_limit : device->time_limit;
+    made->run.log = (rt_log){write_log, made};
+    take(made, launch);
+    *operation = &made->operation;
+    return TOMBAC_OK;
+}
+
+const char *tombac_operation_log(const tombac_operation *operation)
+{
+    if (!operation || operation->type != &type || atomic_load(&operation->state) != RT_OPERATION_ENDED)
+        return "";
+    return tb_text_string(&((const rt_launch_run *)operation)->log);
+}

@@ -1,0 +1,148 @@
+/* Generic pointers: members written once give what members written per address space give; questions about
+ * the address space; casts. */
+#include "conformance.h"
+
+#include <string.h>
+
+/* ---- One type, two versions of the language ---- */
+
+typedef struct rows {
+    float row[3][4]; /* float3 is 16 bytes */
+} rows;
+
+static void multiply(rows *a, const rows *b)
+{
+    for (int r = 0; r < 3; r++)
+        for (int c = 0; c < 3; c++) a->row[r][c] *= b->row[r][c];
+}
+
+static void shear(rows *a, float by)
+{
+    for (int c = 0; c < 3; c++) {
+        a->row[0][c] += by * a->row[1][c];
+        a->row[2][c] -= a->row[0][c];
+    }
+}
+
+static float trace(const rows *a)
+{
+    return a->row[0][0] + a->row[1][1] + a->row[2][2];
+}
+
+/* All values are integers below 2^24: exact whether products are fused or not. */
+static void run_combine(cf_test *t, const int *p)
+{
+    enum { N = 6, GROUP = 4 };
+    rows result[N], factor[N], got[N];
+    float traces[N], got_traces[N] = {0};
+    memset(result, 0, sizeof result);
+    memset(factor, 0, sizeof factor);
+    for (int i = 0; i < N; i++)
+        for (int r = 0; r < 3; r++)
+            for (int c = 0; c < 3; c++) {
+                result[i].row[r][c] = (float)((i + r * 2 + c) % 3 - 1);
+                factor[i].row[r][c] = (float)((i * 5 + r + c * 2) % 4 - 1);
+            }
+    memcpy(got, result, sizeof got);
+    for (int i = 0; i < N; i++) {
+        rows scratch = {{{1, 2, 3}, {(float)i, (float)i, (float)i}, {2, 2, 2}}}, shared = scratch;
+        multiply(&shared, &factor[i]);
+        shear(&scratch, 2);
+        multiply(&result[i], &scratch);
+        shear(&shared, 1);
+        multiply(&scratch, &shared);
+        multiply(&shared, &scratch);
+        multiply(&result[i], &shared);
+        shear(&result[i], -1);
+        traces[i] = trace(&result[i]) + trace(&scratch) + trace(&shared);
+    }
+    cf_call call = {.file = "generic.metal", .kernel = "combine", .grid = {N, 1, 1}, .group = {GROUP, 1, 1}};
+    call.standard = p[0] ? "metal4.1" : "metal4.0";
+    cf_buffer(&call, 0, got, sizeof got);
+    cf_buffer(&call, 1, factor, sizeof factor);
+    cf_buffer(&call, 2, got_traces, sizeof got_traces);
+    cf_threadgroup(&call, 0, GROUP * sizeof(rows));
+    if (!cf_run(t, &call)) return;
+    cf_equal(t, TOMBAC_TYPE_F32, traces, got_traces, N, "traces");
+    for (int i = 0; i < N; i++)
+        for (int r = 0; r < 3; r++)
+            cf_equal(t, TOMBAC_TYPE_F32, result[i].row[r], got[i].row[r], 3, "row %d of matrix %d", r, i);
+}
+
+/* ---- Questions and casts ---- */
+
+enum { DEVICE = 1, THREADGROUP = 2, THREAD = 4 };
+
+static void run_spaces(cf_test *t, const int *p)
+{
+    enum { N = 37, GROUP = 16 };
+    uint32_t out[16 * N], got[16 * N];
+    for (uint32_t i = 0; i < 16 * N; i++) got[i] = out[i] = i % 16 < 12 ? 0 : i;
+    for (uint32_t i = 0; i < N; i++) {
+        uint32_t *row = out + 16 * i, first = i, second = 10 + i;
+        row[0] = THREAD;
+        row[1] = THREADGROUP;
+        row[2] = DEVICE;
+        row[3] = 6 + i;
+        row[4] = 60 + 4 * i;
+        row[5] = row[12] + row[13] + row[14] + row[15];
+        row[6] = 2;
+        row[7] = 2 + first;
+        row[8] = second + row[7];
+    }
+    cf_call call = {.file = "generic.metal", .kernel = "spaces", .grid = {N, 1, 1}, .group = {GROUP, 1, 1}};
+    call.standard = "metal4.1";
+    cf_buffer(&call, 0, got, sizeof got);
+    cf_threadgroup(&call, 0, GROUP * 16);
+    if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_U32, out, got, 16 * N, "out (16 per thread)");
+}
+
+static void run_choice(cf_test *t, const int *p)
+{
+    enum { N = 61, GROUP = 32 };
+    uint32_t out[8 * N], got[8 * N];
+    for (uint32_t i = 0; i < 8 * N; i++) got[i] = out[i] = i % 8 == 7 ? 1000 + i : 0;
+    for (uint32_t i = 0; i < N; i++) {
+        uint32_t *row = out + 8 * i, local = 5 + i, shared = 100 + i;
+        uint32_t which = i % 3 == 0 ? DEVICE : i % 3 == 1 ? THREADGROUP : THREAD;
+        if (which == THREAD && i % 5 > 0) which = THREADGROUP;
+        uint32_t *memory = which == DEVICE ? &row[7] : which == THREADGROUP ? &shared : &local;
+        row[0] = row[1] = which;
+        row[2] = *memory;
+        *memory += 1;
+        row[3] = local;
+        row[4] = shared;
+        row[5] = *memory;
+    }
+    cf_call call = {.file = "generic.metal", .kernel = "choice", .grid = {N, 1, 1}, .group = {GROUP, 1, 1}};
+    call.standard = "metal4.1";
+    cf_buffer(&call, 0, got, sizeof got);
+    cf_threadgroup(&call, 0, GROUP * 4);
+    if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_U32, out, got, 8 * N, "out (8 per thread)");
+}
+
+/* Thread 5 casts a pointer to its own memory to one to device memory. */
+static void run_wrong_cast(cf_test *t, const int *p)
+{
+    uint32_t out[8] = {0};
+    char message[512];
+    uint32_t threads = p[0] ? 8 : 5;
+    cf_call call = {.file = "generic.metal", .kernel = "wrong_cast", .grid = {threads, 1, 1}, .group = {8, 1, 1}};
+    call.standard = "metal4.1";
+    cf_buffer(&call, 0, out, sizeof out);
+    tombac_status status = cf_try(t, &call, message, sizeof message);
+    if (!p[0] && status != TOMBAC_OK) cf_fail(t, "a right cast fails: %s", message);
+    if (p[0] && status == TOMBAC_OK) cf_fail(t, "a wrong cast is not reported");
+    if (p[0] && status != TOMBAC_OK && !strstr(message, "static_cast<device uint*> of a pointer to other memory"))
+        cf_fail(t, "the message is: %s", message);
+}
+
+void cf_family_generic(cf_suite *suite)
+{
+    cf_add(suite, run_combine, CF_P(0), "generic.members.metal4_0");
+    cf_add(suite, run_combine, CF_P(1), "generic.members.metal4_1");
+    cf_add(suite, run_spaces, CF_P(0), "generic.spaces");
+    cf_add(suite, run_choice, CF_P(0), "generic.choice");
+    cf_add(suite, run_wrong_cast, CF_P(0), "generic.cast.right");
+    cf_add(suite, run_wrong_cast, CF_P(1), "generic.cast.wrong");
+}
