@@ -73,7 +73,7 @@ def math_cases():
 
 def check(compiler, name, body, wanted, unwanted, target):
     source = f"{HEAD}#include <metal_assert>\nkernel void k({PARAMETERS}) {{ {body} }}\n"
-    run = subprocess.run([compiler, "emit", "-w", "--what", "ptx", "--target", target, "--kernel", "k", "-"], input=source,
+    run = subprocess.run([compiler, "emit", "-std=metal4.1", "-w", "--what", "ptx", "--target", target, "--kernel", "k", "-"], input=source,
                          capture_output=True, text=True)
     if run.returncode:
         return [run.stderr]
