@@ -101,13 +101,13 @@ EXPORT int cuModuleGetGlobal_v2(uint64_t *address, size_t *size, void *loaded, c
     return 500;
 }
 
-EXPORT int cuMemAlloc_v2(uint64_t *address, size_t size)
+EXPORT int cuMemAllocAsync(uint64_t *address, size_t size, void *stream)
 {
     void *memory = is("memory") ? NULL : malloc(size);
     *address = (uint64_t)(uintptr_t)memory;
     return memory ? 0 : 2;
 }
-EXPORT int cuMemFree_v2(uint64_t address)
+EXPORT int cuMemFreeAsync(uint64_t address, void *stream)
 {
     return free((void *)(uintptr_t)address), 0;
 }

@@ -43,8 +43,8 @@ enum { CUDA_JIT_ERROR_LOG = 5, CUDA_JIT_ERROR_LOG_SIZE = 6 };
         (cuda_function * *function, cuda_module * module, const char *name))                                 \
     X(module_global, cuModuleGetGlobal_v2,                                                                   \
         (cuda_address * address, size_t *size, cuda_module *module, const char *name))                       \
-    X(allocate, cuMemAlloc_v2, (cuda_address * address, size_t size))                                        \
-    X(free, cuMemFree_v2, (cuda_address address))                                                            \
+    X(allocate, cuMemAllocAsync, (cuda_address * address, size_t size, cuda_stream *stream))                 \
+    X(free, cuMemFreeAsync, (cuda_address address, cuda_stream * stream))                                    \
     X(upload, cuMemcpyHtoDAsync_v2, (cuda_address to, const void *from, size_t size, cuda_stream *stream))   \
     X(download, cuMemcpyDtoHAsync_v2, (void *to, cuda_address from, size_t size, cuda_stream *stream))       \
     X(stream_create, cuStreamCreate, (cuda_stream * *stream, unsigned flags))                                \

@@ -6,6 +6,8 @@
 #include "runtime/driver/cuda/api.h"
 #include "runtime/driver/driver.h"
 
+#include <stdatomic.h>
+
 /* A GPU with its primary context; kernels take their own reference to the context. */
 typedef struct cuda_gpu {
     cuda_api api;
@@ -25,7 +27,8 @@ typedef struct cuda_code {
     cuda_module *module;
     cuda_function *function;
     bool records;
-    char *kinds; /* of the arguments: p, v, t or - */
+    atomic_bool busy; /* a launch was given up: the GPU may still run this code */
+    char *kinds;      /* of the arguments: p, v, t or - */
     cuda_literal *literals;
     size_t literal_count;
 } cuda_code;

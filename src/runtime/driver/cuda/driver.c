@@ -45,12 +45,12 @@ static void unload(rt_code *handle)
 {
     cuda_code *code = (cuda_code *)handle;
     if (!code) return;
-    if (code->module && !code->gpu.api.context_set(code->gpu.context))
+    if (code->module && !atomic_load(&code->busy) && !code->gpu.api.context_set(code->gpu.context))
         code->gpu.api.module_unload(code->module);
     for (size_t i = 0; i < code->literal_count; i++) free(code->literals[i].text);
     free(code->literals);
     free(code->kinds);
-    cuda_gpu_close(&code->gpu);
+    if (!atomic_load(&code->busy)) cuda_gpu_close(&code->gpu); /* else the context must stay */
     free(code);
 }
 

@@ -54,8 +54,8 @@ static tombac_status find_copy(run_state *s, const rt_binding *binding, bool wri
     }
     copy *made = &s->copies[s->copy_count];
     *made = (copy){.host = binding->buffer, .size = binding->buffer_size, .writable = writable};
-    tombac_status status = check(
-        s, s->api->allocate(&made->address, made->size ? made->size : 1), "allocating memory on the GPU");
+    tombac_status status = check(s, s->api->allocate(&made->address, made->size ? made->size : 1, s->stream),
+        "allocating memory on the GPU");
     if (status != TOMBAC_OK) return status;
     s->copy_count++;
     *found = made;
@@ -68,8 +68,9 @@ static tombac_status make_records(run_state *s)
 {
     if (!s->code->records) return TOMBAC_OK;
     tb_cuda_records empty = {0};
-    tombac_status status = check(s, s->api->allocate(&s->records, sizeof empty + TB_CUDA_RECORD_BYTES),
-        "allocating memory for the log on the GPU");
+    tombac_status status =
+        check(s, s->api->allocate(&s->records, sizeof empty + TB_CUDA_RECORD_BYTES, s->stream),
+            "allocating memory for the log on the GPU");
     s->launch.records = s->records;
     if (status != TOMBAC_OK) return status;
     status = check(s, s->api->upload(s->records, &empty, sizeof empty, s->stream), "copying to the GPU");
@@ -183,6 +184,7 @@ static tombac_status wait(run_state *s)
         if (result != CUDA_ERROR_NOT_READY) return check(s, result, "running the kernel");
         if (now() > deadline) {
             s->abandoned = true;
+            atomic_store(&s->code->busy, true);
             return tb_fail(s->error, TOMBAC_ERROR_TIMEOUT,
                 "the launch did not end within %g s; the GPU stays busy with it until this process ends",
                 s->run->time_limit);
@@ -217,9 +219,9 @@ static tombac_status open_state(run_state *s)
 
 static void close_state(run_state *s)
 {
-    for (size_t i = 0; i < s->copy_count && !s->abandoned; i++) s->api->free(s->copies[i].address);
+    for (size_t i = 0; i < s->copy_count && !s->abandoned; i++) s->api->free(s->copies[i].address, s->stream);
     if (!s->abandoned) {
-        if (s->records) s->api->free(s->records);
+        if (s->records) s->api->free(s->records, s->stream);
         if (s->begin) s->api->event_destroy(s->begin);
         if (s->end) s->api->event_destroy(s->end);
         if (s->stream) s->api->stream_destroy(s->stream);
