@@ -167,10 +167,23 @@ static void test_memory(void **state)
     expect("memory", TOMBAC_ERROR_MEMORY, "out of memory");
 }
 
+/* After a launch that was given up the device refuses work, as CUDA's calls could wait for ever. */
 static void test_hang(void **state)
 {
     setenv("TOMBAC_TIME_LIMIT", "0.2", 1);
     expect("hang", TOMBAC_ERROR_TIMEOUT, "did not end within 0.2 s");
+    fixture f;
+    build(&f);
+    mode("hang");
+    for (int i = 0; i < 2; i++) {
+        tombac_error *error = NULL;
+        assert_int_equal(tombac_launch_submit(f.launch, NULL), TOMBAC_OK);
+        assert_int_equal(tombac_launch_wait(f.launch, &error), TOMBAC_ERROR_TIMEOUT);
+        assert_non_null(strstr(tombac_error_message(error), i ? "still busy" : "did not end within"));
+        tombac_error_release(error);
+    }
+    release(&f);
+    mode(NULL);
     unsetenv("TOMBAC_TIME_LIMIT");
 }
 

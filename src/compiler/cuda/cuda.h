@@ -2,14 +2,13 @@
  * threadgroup a block.
  *
  * Takes a kernel as ir_prepare leaves it and gives the text that artifact/cuda.h describes:
- *   1. uniform.c     which blocks do all threads of a SIMD-group execute together?
- *   2. linearise.c   where collective operations stand in other blocks: control flow in which every lane
- * passes every block, so that the lanes that execute an operation together are known as a mask, and never
- * guessed
- *   3. entry.c       the entry point: arguments, positions, threadgroup memory
- *   4. operation.c   operations become calls of the device library (device/), with their mask; records
- *   5. matrix.c      products of matrices on tensor cores where operands are halves
- *   6. compile.c     linking, passes, code generation
+ *   1. uniform.c    which blocks do all threads of a SIMD-group execute together?
+ *   2. linearise.c  where collectives stand in other blocks: flow in which every lane passes every block, so
+ *                   that the lanes that execute an operation together are known as a mask, never guessed
+ *   3. entry.c      the entry point: arguments, positions, threadgroup memory
+ *   4. operation.c  operations become calls of the device library (device/); records
+ *   5. matrix.c     products of matrices on tensor cores where operands are halves
+ *   6. compile.c    linking, passes, code generation
  * The target is a GPU architecture as "sm_90". */
 #ifndef TB_COMPILER_CUDA_CUDA_H
 #define TB_COMPILER_CUDA_CUDA_H

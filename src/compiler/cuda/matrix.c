@@ -21,7 +21,7 @@ bool cuda_matrix_used(const ir_kernel *kernel)
     return function && LLVMGetFirstUse(function);
 }
 
-/* The half that a float was converted from, or a constant that is one; NULL for others. */
+/* The half that a float was converted from; NULL for others. */
 static LLVMValueRef half_of(const products *p, LLVMValueRef value)
 {
     if (LLVMGetInstructionOpcode(value) == LLVMFPExt && LLVMTypeOf(LLVMGetOperand(value, 0)) == p->half)

@@ -8,12 +8,13 @@
 
 #include <stdatomic.h>
 
-/* A GPU with its primary context; kernels take their own reference to the context. */
+/* A GPU with its primary context. */
 typedef struct cuda_gpu {
     cuda_api api;
     cuda_device device;
     cuda_context *context;
     unsigned capability; /* 80 for 8.0 */
+    atomic_bool busy;    /* with a launch that was given up: further calls of CUDA could wait for its end */
 } cuda_gpu;
 
 typedef struct cuda_literal {
@@ -22,13 +23,12 @@ typedef struct cuda_literal {
 } cuda_literal;
 
 typedef struct cuda_code {
-    cuda_gpu gpu;
+    cuda_gpu *gpu;
     const rt_manifest *manifest;
     cuda_module *module;
     cuda_function *function;
     bool records;
-    atomic_bool busy; /* a launch was given up: the GPU may still run this code */
-    char *kinds;      /* of the arguments: p, v, t or - */
+    char *kinds; /* of the arguments: p, v, t or - */
     cuda_literal *literals;
     size_t literal_count;
 } cuda_code;
@@ -36,6 +36,8 @@ typedef struct cuda_code {
 /* gpu.c */
 tombac_status cuda_gpu_open(cuda_gpu *gpu, tombac_error **error);
 void cuda_gpu_close(cuda_gpu *gpu);
+/* Makes the context current, unless the GPU is busy. */
+tombac_status cuda_gpu_enter(cuda_gpu *gpu, tombac_error **error);
 
 /* launch.c */
 tombac_status cuda_run(cuda_code *code, const rt_run *run, tombac_error **error);

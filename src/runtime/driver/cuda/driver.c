@@ -45,12 +45,11 @@ static void unload(rt_code *handle)
 {
     cuda_code *code = (cuda_code *)handle;
     if (!code) return;
-    if (code->module && !atomic_load(&code->busy) && !code->gpu.api.context_set(code->gpu.context))
-        code->gpu.api.module_unload(code->module);
+    if (code->module && cuda_gpu_enter(code->gpu, NULL) == TOMBAC_OK)
+        code->gpu->api.module_unload(code->module);
     for (size_t i = 0; i < code->literal_count; i++) free(code->literals[i].text);
     free(code->literals);
     free(code->kinds);
-    if (!atomic_load(&code->busy)) cuda_gpu_close(&code->gpu); /* else the context must stay */
     free(code);
 }
 
@@ -87,11 +86,11 @@ static tombac_status load_module(cuda_code *code, const char *text, tombac_error
     char log[LOG_SIZE] = "";
     int options[2] = {CUDA_JIT_ERROR_LOG, CUDA_JIT_ERROR_LOG_SIZE};
     void *values[2] = {log, (void *)(uintptr_t)sizeof log};
-    cuda_result result = code->gpu.api.module_load(&code->module, text, 2, options, values);
+    cuda_result result = code->gpu->api.module_load(&code->module, text, 2, options, values);
     if (!result) return TOMBAC_OK;
     code->module = NULL;
     log[sizeof log - 1] = 0;
-    if (!log[0]) return cuda_api_check(&code->gpu.api, result, "loading the kernel", error);
+    if (!log[0]) return cuda_api_check(&code->gpu->api, result, "loading the kernel", error);
     return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "%s: NVIDIA's driver cannot compile the kernel:\n%s",
         code->manifest->kernel, log);
 }
@@ -99,7 +98,7 @@ static tombac_status load_module(cuda_code *code, const char *text, tombac_error
 /* Copies the program's strings, which records refer to by their addresses. */
 static tombac_status read_literals(cuda_code *code, tombac_error **error)
 {
-    const cuda_api *api = &code->gpu.api;
+    const cuda_api *api = &code->gpu->api;
     cuda_address table;
     size_t size = 0;
     cuda_result result = api->module_global(&table, &size, code->module, TB_CUDA_LITERALS);
@@ -124,8 +123,8 @@ static tombac_status read_literals(cuda_code *code, tombac_error **error)
     return status == TOMBAC_OK ? cuda_api_check(api, result, "reading the kernel's strings", error) : status;
 }
 
-static tombac_status load(
-    const void *object, size_t size, const rt_manifest *manifest, rt_code **handle, tombac_error **error)
+static tombac_status load(void *state, const void *object, size_t size, const rt_manifest *manifest,
+    rt_code **handle, tombac_error **error)
 {
     cuda_code *code = calloc(1, sizeof *code);
     char *text = strndup(object, size), entry[64];
@@ -134,16 +133,16 @@ static tombac_status load(
         free(text);
         return tb_fail_memory(error);
     }
+    code->gpu = state;
     code->manifest = manifest;
-    tombac_status status = cuda_gpu_open(&code->gpu, error);
-    const cuda_api *api = &code->gpu.api;
-    if (status == TOMBAC_OK) status = read_header(code, text, entry, error);
-    if (status == TOMBAC_OK)
-        status = cuda_api_check(api, api->context_set(code->gpu.context), "loading the kernel", error);
+    const cuda_api *api = &code->gpu->api;
+    tombac_status status = read_header(code, text, entry, error);
+    if (status == TOMBAC_OK) status = cuda_gpu_enter(code->gpu, error);
     if (status == TOMBAC_OK) status = load_module(code, text, error);
-    if (status == TOMBAC_OK)
-        status = cuda_api_check(
-            api, api->module_function(&code->function, code->module, entry), "loading the kernel", error);
+    if (status == TOMBAC_OK) {
+        cuda_result result = api->module_function(&code->function, code->module, entry);
+        status = cuda_api_check(api, result, "loading the kernel", error);
+    }
     if (status == TOMBAC_OK) status = read_literals(code, error);
     free(text);
     if (status == TOMBAC_OK)
@@ -164,6 +163,6 @@ const rt_driver rt_driver_cuda = {.name = "cuda",
     .open = open_gpu,
     .close = close_gpu,
     .target = target,
-    .load = load,
+    .load_on = load,
     .run = run,
     .unload = unload};

@@ -6,6 +6,7 @@ enum { OLDEST = 80 };
 
 void cuda_gpu_close(cuda_gpu *gpu)
 {
+    if (atomic_load(&gpu->busy)) return; /* the context must stay, and closing it could wait for ever */
     if (gpu->context) gpu->api.context_release(gpu->device);
     gpu->context = NULL;
     cuda_api_close(&gpu->api);
@@ -35,4 +36,13 @@ tombac_status cuda_gpu_open(cuda_gpu *gpu, tombac_error **error)
     if (status == TOMBAC_OK) status = open_device(gpu, error);
     if (status != TOMBAC_OK) cuda_gpu_close(gpu);
     return status;
+}
+
+tombac_status cuda_gpu_enter(cuda_gpu *gpu, tombac_error **error)
+{
+    if (atomic_load(&gpu->busy))
+        return tb_fail(error, TOMBAC_ERROR_TIMEOUT,
+            "the GPU is still busy with a launch that ran past its time limit; it is free when this process "
+            "ends");
+    return cuda_api_check(&gpu->api, gpu->api.context_set(gpu->context), "entering the GPU", error);
 }

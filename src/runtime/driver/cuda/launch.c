@@ -38,7 +38,7 @@ typedef struct run_state {
 
 static tombac_status check(const run_state *s, cuda_result result, const char *doing)
 {
-    return cuda_api_check(&s->code->gpu.api, result, doing, s->error);
+    return cuda_api_check(&s->code->gpu->api, result, doing, s->error);
 }
 
 /* ---- Memory ---- */
@@ -184,7 +184,7 @@ static tombac_status wait(run_state *s)
         if (result != CUDA_ERROR_NOT_READY) return check(s, result, "running the kernel");
         if (now() > deadline) {
             s->abandoned = true;
-            atomic_store(&s->code->busy, true);
+            atomic_store(&s->code->gpu->busy, true);
             return tb_fail(s->error, TOMBAC_ERROR_TIMEOUT,
                 "the launch did not end within %g s; the GPU stays busy with it until this process ends",
                 s->run->time_limit);
@@ -210,8 +210,9 @@ static tombac_status open_state(run_state *s)
     s->parameters = calloc(count + 2, sizeof *s->parameters);
     s->values = calloc(count + 1, sizeof *s->values);
     if (!s->copies || !s->parameters || !s->values) return tb_fail_memory(s->error);
-    cuda_result result = s->api->context_set(s->code->gpu.context);
-    if (!result) result = s->api->stream_create(&s->stream, 1);
+    tombac_status status = cuda_gpu_enter(s->code->gpu, s->error);
+    if (status != TOMBAC_OK) return status;
+    cuda_result result = s->api->stream_create(&s->stream, 1);
     if (!result) result = s->api->event_create(&s->begin, 0);
     if (!result) result = s->api->event_create(&s->end, 0);
     return check(s, result, "preparing a launch");
@@ -234,7 +235,7 @@ static void close_state(run_state *s)
 tombac_status cuda_run(cuda_code *code, const rt_run *run, tombac_error **error)
 {
     run_state s = {.code = code,
-        .api = &code->gpu.api,
+        .api = &code->gpu->api,
         .run = run,
         .error = error,
         .launch = {.dispatch = run->dispatch}};
