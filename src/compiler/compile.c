@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "compiler/check/check.h"
 #include "compiler/cpu/cpu.h"
+#include "compiler/cuda/cuda.h"
 #include "compiler/ir/ir.h"
 #include "compiler/verbs.h"
 
@@ -27,14 +28,14 @@ static void on_fatal_error(const char *reason)
     _exit(EXIT_COMPILER);
 }
 
-/* $TOMBAC_MATH, else ../lib/tombac/math.bc beside the program's folder. */
-static char *find_math_library(void)
+/* What the environment variable names, else ../lib/tombac/FILE beside the program's folder. */
+static char *find_library(const char *variable, const char *file)
 {
-    const char *given = getenv("TOMBAC_MATH");
+    const char *given = getenv(variable);
     if (given && given[0]) return strdup(given);
-    char *folder = tb_folder_of_code((const void *)(uintptr_t)&find_math_library);
+    char *folder = tb_folder_of_code((const void *)(uintptr_t)&find_library);
     tb_text path = {0};
-    tb_text_printf(&path, "%s/../lib/tombac/math.bc", folder ? folder : ".");
+    tb_text_printf(&path, "%s/../lib/tombac/%s", folder ? folder : ".", file);
     free(folder);
     return tb_text_take(&path);
 }
@@ -60,10 +61,10 @@ static bool is_engine(const cc_request *request, const char *name)
 }
 
 /* The processor level to compile for: this machine's, since the cache belongs to it. The check engine gains
- * nothing from the highest one. */
+ * nothing from the highest one. Of the cuda engine the target names the GPU; preparation is for the host then too. */
 static const char *target_level(const cc_request *request)
 {
-    if (request->target) return request->target;
+    if (request->target && !is_engine(request, "cuda")) return request->target;
     __builtin_cpu_init();
     if (is_engine(request, "cpu") && __builtin_cpu_supports("x86-64-v4")) return "x86-64-v4";
     return __builtin_cpu_supports("x86-64-v3") ? "x86-64-v3" : "x86-64-v2";
@@ -87,7 +88,7 @@ static tombac_status prepare(
     tombac_status status = front_compile(j->unit, kernel, false, &result, error);
     if (status == TOMBAC_OK) {
         tb_text_append(diagnostics, result.diagnostics.data, result.diagnostics.size);
-        char *library = find_math_library();
+        char *library = find_library("TOMBAC_MATH", "math.bc");
         ir_constant_value *constants = convert_constants(request);
         if (library && constants) {
             ir_request prepared = {.unit = j->unit,
@@ -128,8 +129,8 @@ static tombac_status open_job(const cc_request *request, job *j, tb_text *diagno
 
 static tombac_status require_engine(const cc_request *request, tombac_error **error)
 {
-    if (is_engine(request, "check") || is_engine(request, "cpu")) return TOMBAC_OK;
-    return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "--engine takes check or cpu, not '%s'",
+    if (is_engine(request, "check") || is_engine(request, "cpu") || is_engine(request, "cuda")) return TOMBAC_OK;
+    return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "--engine takes check, cpu or cuda, not '%s'",
         request->engine ? request->engine : "");
 }
 
@@ -154,13 +155,32 @@ static tombac_status generate_cpu(
     return status;
 }
 
+/* The kernel's target, so far the host's, becomes the GPU's. */
+static tombac_status generate_cuda(
+    const cc_request *request, ir_kernel *kernel, tb_text *object, tombac_error **error)
+{
+    const char *target = request->target ? request->target : CUDA_DEFAULT_TARGET;
+    if (!cuda_is_target(target)) return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "no GPU architecture '%s'", target);
+    char *folder = find_library("TOMBAC_CUDA_LIBRARY", ""), *own = strdup(target);
+    tombac_status status = folder && own ? TOMBAC_OK : tb_fail_memory(error);
+    if (status == TOMBAC_OK) {
+        free(kernel->target);
+        kernel->target = own;
+        own = NULL;
+        status = cuda_compile(kernel, folder, object, error);
+    }
+    free(own);
+    free(folder);
+    return status;
+}
+
 static tombac_status generate(const cc_request *request, ir_kernel *kernel, bool assembly, tb_text *object,
     size_t *context_size, tombac_error **error)
 {
     *context_size = 0;
-    tombac_status status = is_engine(request, "cpu")
-                               ? generate_cpu(kernel, assembly, object, context_size, error)
-                               : check_compile(kernel, assembly, object, error);
+    tombac_status status = is_engine(request, "cpu")    ? generate_cpu(kernel, assembly, object, context_size, error)
+                           : is_engine(request, "cuda") ? generate_cuda(request, kernel, object, error)
+                                                        : check_compile(kernel, assembly, object, error);
     if (status != TOMBAC_OK) tb_error_set_kernel(error, kernel->kernel->name);
     return status;
 }
@@ -247,6 +267,16 @@ tombac_status cc_emit_assembly(
     status = generate(request, j.kernel, true, output, &context_size, error);
     close_job(&j);
     return status;
+}
+
+tombac_status cc_emit_ptx(
+    const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
+{
+    if (request->engine && !is_engine(request, "cuda"))
+        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "only the engine cuda makes PTX, not '%s'", request->engine);
+    cc_request own = *request;
+    own.engine = "cuda";
+    return cc_emit_assembly(&own, output, diagnostics, error);
 }
 
 /* The cpu engine's vector code, as LLVM IR. */

@@ -26,6 +26,7 @@ static const struct {
     {"ir", cc_emit_ir},
     {"reflection", cc_emit_reflection},
     {"asm", cc_emit_assembly},
+    {"ptx", cc_emit_ptx},
     {"simd", cc_emit_simd},
 };
 
@@ -37,7 +38,7 @@ static const char usage[] =
     "       tombac-cc emit    [options] --kernel NAME --what WHAT [--engine ENGINE] [--constant ...] SOURCE\n"
     "options: -x c|metal (default: C where the name ends in .c), -std=NAME, -DNAME[=VALUE], -IFOLDER, --math fast|relaxed|safe, -g, -w (no warnings), --name NAME,\n"
     "         -Wmetal-addr-spaces (member functions without an address space), --fix (check: adds `thread` to them),\n"
-    "         --target x86-64-v3|x86-64-v4 (default: this processor's)\n"
+    "         --target x86-64-v3|x86-64-v4 (default: this processor's), sm_80|sm_86|sm_89|sm_90 (engine cuda)\n"
     "SOURCE - is standard input; --name is its name in messages.\n";
 
 /* What the command line says; owns its lists. */

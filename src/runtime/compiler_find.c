@@ -119,7 +119,8 @@ static void add_clang(tb_text *text)
     free(clang);
 }
 
-/* What a compilation depends on besides the source: the programs, the math library, and the headers by their
+/* What a compilation depends on besides the source: the programs, the libraries that are linked into
+ * kernels, and the headers by their
  * precompiled form, which is made anew whenever one of them changes. */
 static void describe(const char *program, tb_text *text)
 {
@@ -133,6 +134,8 @@ static void describe(const char *program, tb_text *text)
         add_file(text, math);
     else
         add_beside(text, folder, "../lib/tombac/math.bc");
+    add_beside(text, folder, "../lib/tombac/cuda.bc");
+    add_beside(text, folder, "../lib/tombac/cuda_matrix.bc");
     add_clang(text);
 }
 

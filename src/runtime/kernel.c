@@ -56,9 +56,13 @@ static tombac_status load(
     if (status == TOMBAC_OK) status = rt_contract_check(&kernel->manifest, error);
     kernel->reflection = strndup(manifest->data, manifest->size);
     if (status == TOMBAC_OK && !kernel->reflection) status = tb_fail_memory(error);
+    const tombac_device *device = j->library->device;
     if (status == TOMBAC_OK)
-        status = j->library->device->driver->load(
-            object->data, object->size, &kernel->manifest, &kernel->code, error);
+        status = device->driver->load_on
+                     ? device->driver->load_on(device->driver_state, object->data, object->size,
+                           &kernel->manifest, &kernel->code, error)
+                     : device->driver->load(
+                           object->data, object->size, &kernel->manifest, &kernel->code, error);
     if (status == TOMBAC_OK) return TOMBAC_OK;
     free(kernel->reflection);
     kernel->reflection = NULL;

@@ -80,7 +80,16 @@ static tombac_status open_device(run_state *state, tombac_error **error)
     bool known = !name;
     for (size_t i = 0; name && i < tombac_device_count(); i++)
         known = known || strcmp(tombac_device_name_at(i), name) == 0;
-    return known ? tombac_device_open(name, &state->device, error) : unknown_device(name, error);
+    if (known) return tombac_device_open(name, &state->device, error);
+    /* A device that this machine cannot offer says why. */
+    tombac_error *reason = NULL;
+    tombac_status status = tombac_device_open(name, &state->device, &reason);
+    if (status == TOMBAC_ERROR_UNSUPPORTED && error) {
+        *error = reason;
+        return status;
+    }
+    tombac_error_release(reason);
+    return unknown_device(name, error);
 }
 
 static tombac_status open_kernel(run_state *state, tombac_error **error)

@@ -132,6 +132,13 @@ static uint64_t piece_size(uint64_t size, uint64_t offset, uint64_t alignment)
     return piece;
 }
 
+/* What is known of the address at `offset`: it may be more than the piece's size, so that engines can merge pieces. */
+static unsigned alignment_at(uint64_t offset, unsigned alignment)
+{
+    uint64_t bits = offset | alignment;
+    return (unsigned)(bits & (~bits + 1));
+}
+
 static uint64_t count_pieces(uint64_t size, uint64_t alignment)
 {
     uint64_t count = 0;
@@ -152,7 +159,7 @@ static bool expandable(LLVMValueRef call, uint64_t alignment, uint64_t *size)
 /* All loads come before all stores, so the same code serves memmove. */
 static void lower_copy(const lowering *l, LLVMValueRef call)
 {
-    unsigned alignment = ir_operand_alignment(call, 0), other = ir_operand_alignment(call, 1);
+    unsigned other = ir_operand_alignment(call, 1), alignment = ir_operand_alignment(call, 0);
     if (other < alignment) alignment = other;
     uint64_t size;
     if (!expandable(call, alignment, &size)) return;
@@ -162,14 +169,14 @@ static void lower_copy(const lowering *l, LLVMValueRef call)
         piece = piece_size(size, offset, alignment);
         LLVMTypeRef type = LLVMIntTypeInContext(l->context, (unsigned)piece * 8);
         values[n] = LLVMBuildLoad2(l->builder, type, address_at(l, LLVMGetOperand(call, 1), offset), "");
-        LLVMSetAlignment(values[n++], (unsigned)piece);
+        LLVMSetAlignment(values[n++], alignment_at(offset, other));
     }
     n = 0;
     for (uint64_t offset = 0, piece; offset < size; offset += piece) {
         piece = piece_size(size, offset, alignment);
         LLVMValueRef store =
             LLVMBuildStore(l->builder, values[n++], address_at(l, LLVMGetOperand(call, 0), offset));
-        LLVMSetAlignment(store, (unsigned)piece);
+        LLVMSetAlignment(store, alignment_at(offset, ir_operand_alignment(call, 0)));
     }
     LLVMInstructionEraseFromParent(call);
 }

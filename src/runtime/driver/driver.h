@@ -63,6 +63,10 @@ typedef struct rt_driver {
      * or an unknown symbol is TOMBAC_ERROR_ARTIFACT. */
     tombac_status (*load)(
         const void *object, size_t size, const rt_manifest *manifest, rt_code **code, tombac_error **error);
+    /* Instead of `load`, for drivers with `open`: the same with the device's state, which outlives the code. */
+    tombac_status (*load_on)(void *state, const void *object, size_t size, const rt_manifest *manifest,
+        rt_code **code, tombac_error **error);
+
 
     /* Runs one grid to its end. May be called by several threads for one code at the same time. A failure of
      * the kernel is TOMBAC_ERROR_KERNEL with the source location where known; the runtime adds the kernel's

@@ -7,6 +7,9 @@ extern const rt_driver rt_driver_cpu;
 #ifdef TOMBAC_DRIVER_CHECK
 extern const rt_driver rt_driver_check;
 #endif
+#ifdef TOMBAC_DRIVER_CUDA
+extern const rt_driver rt_driver_cuda;
+#endif
 
 const rt_driver *const rt_drivers[] = {
 #ifdef TOMBAC_DRIVER_CPU
@@ -14,6 +17,9 @@ const rt_driver *const rt_drivers[] = {
 #endif
 #ifdef TOMBAC_DRIVER_CHECK
     &rt_driver_check,
+#endif
+#ifdef TOMBAC_DRIVER_CUDA
+    &rt_driver_cuda,
 #endif
     NULL,
 };

@@ -1,0 +1,277 @@
+/* cuda_compile: the steps in order, linking, passes, code generation. See cuda.h. */
+#include "compiler/cuda/steps.h"
+
+#include <llvm-c/Analysis.h>
+#include <llvm-c/BitReader.h>
+#include <llvm-c/DebugInfo.h>
+#include <llvm-c/Linker.h>
+#include <llvm-c/Target.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COMBINE "instcombine<no-verify-fixpoint>"
+
+bool cuda_is_target(const char *target)
+{
+    static const char *const known[] = {"sm_80", "sm_86", "sm_89", "sm_90"};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (!strcmp(target, known[i])) return true;
+    }
+    return false;
+}
+
+/* ---- Target ---- */
+
+/* The kernel came with the host's triple and layout; those of NVPTX place everything the same way. */
+static tombac_status retarget(ir_kernel *kernel, tombac_error **error)
+{
+    static const char triple[] = "nvptx64-nvidia-cuda";
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+    LLVMTargetRef target;
+    char *message = NULL;
+    if (LLVMGetTargetFromTriple(triple, &target, &message)) {
+        tombac_status status = ir_internal_error(kernel->kernel, error, "%s", message);
+        LLVMDisposeMessage(message);
+        return status;
+    }
+    LLVMTargetMachineRef machine = LLVMCreateTargetMachine(
+        target, triple, kernel->target, "+ptx80", LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelSmall);
+    if (!machine) return ir_internal_error(kernel->kernel, error, "no code generator for %s", kernel->target);
+    LLVMDisposeTargetMachine(kernel->machine);
+    kernel->machine = machine;
+    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
+    LLVMSetModuleDataLayout(kernel->module, layout);
+    LLVMDisposeTargetData(layout);
+    LLVMSetTarget(kernel->module, triple);
+    return TOMBAC_OK;
+}
+
+/* ---- The library ---- */
+
+static tombac_status link_library(ir_kernel *kernel, const char *path, tombac_error **error)
+{
+    LLVMMemoryBufferRef buffer;
+    char *message = NULL;
+    if (LLVMCreateMemoryBufferWithContentsOfFile(path, &buffer, &message)) {
+        tombac_status status =
+            tb_fail(error, TOMBAC_ERROR_COMPILER, "the device library %s cannot be read: %s", path, message);
+        LLVMDisposeMessage(message);
+        return status;
+    }
+    LLVMModuleRef library;
+    if (LLVMGetBitcodeModuleInContext2(kernel->context, buffer, &library)) { /* takes the buffer */
+        return tb_fail(error, TOMBAC_ERROR_COMPILER, "the device library %s is damaged: %s", path,
+            tb_text_string(&kernel->messages));
+    }
+    LLVMSetTarget(library, LLVMGetTarget(kernel->module));
+    LLVMSetDataLayout(library, LLVMGetDataLayoutStr(kernel->module));
+    for (LLVMValueRef f = LLVMGetFirstFunction(library); f; f = LLVMGetNextFunction(f)) {
+        if (!LLVMIsDeclaration(f)) LLVMSetLinkage(f, LLVMLinkOnceODRLinkage);
+    }
+    if (LLVMLinkModules2(kernel->module, library)) {
+        return ir_internal_error(kernel->kernel, error, "linking the device library failed: %s",
+            tb_text_string(&kernel->messages));
+    }
+    return TOMBAC_OK;
+}
+
+/* Everything but the entry becomes internal; nothing may be left undefined, but matrix products (`matrices`).
+ */
+static tombac_status close_module(ir_kernel *kernel, bool matrices, tombac_error **error)
+{
+    static const char *const strings[] = {"target-cpu", "target-features", "tune-cpu", "no-builtins",
+        "stack-protector-buffer-size", "min-legal-vector-width", "frame-pointer", "no-trapping-math"};
+    for (LLVMValueRef f = LLVMGetFirstFunction(kernel->module); f; f = LLVMGetNextFunction(f)) {
+        for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++) {
+            LLVMRemoveStringAttributeAtIndex(
+                f, LLVMAttributeFunctionIndex, strings[i], (unsigned)strlen(strings[i]));
+        }
+        if (f == kernel->function || LLVMGetIntrinsicID(f)) continue;
+        if (!LLVMIsDeclaration(f)) {
+            LLVMSetLinkage(f, LLVMInternalLinkage);
+        } else if (LLVMGetFirstUse(f) && !(matrices && ir_name_starts(f, "tombac_cuda.matrix_multiply"))) {
+            size_t length;
+            return ir_internal_error(kernel->kernel, error,
+                "the cuda engine does not know the operation '%s'", LLVMGetValueName2(f, &length));
+        }
+    }
+    return TOMBAC_OK;
+}
+
+/* ---- Strings ---- */
+
+/* TB_CUDA_LITERALS: where the program's constants lie, so that the driver can read strings that records name.
+ */
+static void list_literals(ir_kernel *kernel)
+{
+    LLVMTypeRef i64 = LLVMInt64TypeInContext(kernel->context),
+                ptr = LLVMPointerTypeInContext(kernel->context, 0);
+    LLVMTargetDataRef layout = LLVMGetModuleDataLayout(kernel->module);
+    size_t count = 0;
+    for (LLVMValueRef g = LLVMGetFirstGlobal(kernel->module); g; g = LLVMGetNextGlobal(g)) count++;
+    LLVMValueRef *entries = calloc(count + 1, sizeof(LLVMValueRef));
+    if (!entries) return; /* strings of records print as unknown then */
+    LLVMTypeRef pair[2] = {ptr, i64};
+    LLVMTypeRef type = LLVMStructTypeInContext(kernel->context, pair, 2, false);
+    count = 0;
+    for (LLVMValueRef g = LLVMGetFirstGlobal(kernel->module); g; g = LLVMGetNextGlobal(g)) {
+        if (LLVMGetPointerAddressSpace(LLVMTypeOf(g)) == 3 || !LLVMGetInitializer(g)) continue;
+        uint64_t size = LLVMABISizeOfType(layout, LLVMGlobalGetValueType(g));
+        LLVMValueRef fields[2] = {LLVMConstAddrSpaceCast(g, ptr), LLVMConstInt(i64, size, false)};
+        entries[count++] = LLVMConstStructInContext(kernel->context, fields, 2, false);
+    }
+    if (count) {
+        LLVMValueRef initial = LLVMConstArray2(type, entries, count);
+        LLVMValueRef table =
+            LLVMAddGlobalInAddressSpace(kernel->module, LLVMTypeOf(initial), TB_CUDA_LITERALS, 1);
+        LLVMSetInitializer(table, initial);
+        LLVMSetGlobalConstant(table, true);
+    }
+    free(entries);
+}
+
+/* ---- Floating point ---- */
+
+/* Atomic operations reach as far as the device: nothing outside it looks at a buffer while a kernel runs.
+ * LLVM's NVPTX back end forgets the order of read-modify-write operations, so fences take its place. */
+static void order_atomic(LLVMValueRef instruction, void *context)
+{
+    LLVMBuilderRef builder = context;
+    if (!LLVMIsAtomic(instruction)) return;
+    LLVMContextRef c = LLVMGetTypeContext(LLVMTypeOf(instruction));
+    unsigned system = LLVMGetSyncScopeID(c, "", 0), device = LLVMGetSyncScopeID(c, "device", 6);
+    if (LLVMGetAtomicSyncScopeID(instruction) == system) LLVMSetAtomicSyncScopeID(instruction, device);
+    if (!LLVMIsAAtomicRMWInst(instruction)) return;
+    LLVMAtomicOrdering order = LLVMGetOrdering(instruction);
+    bool total = order == LLVMAtomicOrderingSequentiallyConsistent;
+    LLVMAtomicOrdering fence = total ? order : LLVMAtomicOrderingAcquireRelease;
+    unsigned scope = LLVMGetAtomicSyncScopeID(instruction);
+    LLVMPositionBuilderBefore(builder, instruction);
+    if (total || order == LLVMAtomicOrderingRelease || order == LLVMAtomicOrderingAcquireRelease)
+        LLVMBuildFenceSyncScope(builder, fence, scope, "");
+    LLVMPositionBuilderBefore(builder, LLVMGetNextInstruction(instruction));
+    if (total || order == LLVMAtomicOrderingAcquire || order == LLVMAtomicOrderingAcquireRelease)
+        LLVMBuildFenceSyncScope(builder, fence, scope, "");
+    LLVMSetOrdering(instruction, LLVMAtomicOrderingMonotonic);
+}
+
+/* Division and square root stay correctly rounded in every mode, as in the other engines: their
+ * approximations are worse than what Metal promises. Flags can only be added to an instruction, so those two
+ * are made anew without. */
+static void limit_approximation(LLVMValueRef instruction, void *context)
+{
+    LLVMBuilderRef builder = context;
+    bool divides = LLVMGetInstructionOpcode(instruction) == LLVMFDiv,
+         roots = ir_is_intrinsic(instruction, "llvm.sqrt");
+    if (!divides && !roots) return;
+    LLVMFastMathFlags flags = LLVMGetFastMathFlags(instruction);
+    LLVMTypeRef type = LLVMTypeOf(instruction);
+    LLVMValueRef x = LLVMGetOperand(instruction, 0), made;
+    LLVMPositionBuilderBefore(builder, instruction);
+    if (divides) {
+        made = LLVMBuildFDiv(builder, x, LLVMGetOperand(instruction, 1), "");
+    } else {
+        LLVMModuleRef module =
+            LLVMGetGlobalParent(LLVMGetBasicBlockParent(LLVMGetInstructionParent(instruction)));
+        made = ir_build_intrinsic(builder, module, "llvm.sqrt", &type, 1, &x, 1);
+    }
+    if (LLVMCanValueUseFastMathFlags(made))
+        LLVMSetFastMathFlags(made, flags & ~(unsigned)LLVMFastMathApproxFunc);
+    LLVMReplaceAllUsesWith(instruction, made);
+    LLVMInstructionEraseFromParent(instruction);
+}
+
+static void limit(ir_kernel *kernel)
+{
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(kernel->context);
+    ir_visit(kernel->function, limit_approximation, builder);
+    ir_visit(kernel->function, order_atomic, builder);
+    LLVMDisposeBuilder(builder);
+}
+
+/* ---- All ---- */
+
+static tombac_status verify(ir_kernel *kernel, tombac_error **error)
+{
+    char *message = NULL;
+    tombac_status status = TOMBAC_OK;
+    if (LLVMVerifyModule(kernel->module, LLVMReturnStatusAction, &message)) {
+        status = ir_internal_error(kernel->kernel, error, "invalid IR for the GPU: %s", message);
+    }
+    LLVMDisposeMessage(message);
+    return status;
+}
+
+static tombac_status optimise(ir_kernel *kernel, const char *library, bool matrices, tombac_error **error)
+{
+    static const char *const passes[] = {
+        "always-inline,globaldce,function(sroa,infer-address-spaces,early-cse,simplifycfg," COMBINE
+        ",simplifycfg,"
+        "loop-simplify,lcssa,loop-mssa(loop-rotate,licm),simplifycfg,loop(indvars,loop-deletion,loop-unroll-"
+        "full))",
+        "function(sroa,early-cse,simplifycfg," COMBINE ",loop-simplify,lcssa,loop(loop-unroll-full),sroa,"
+        "early-cse<memssa>," COMBINE ",gvn,simplifycfg,loop-simplify,lcssa,loop-mssa(licm),"
+        "loop(indvars,loop-deletion)," COMBINE ",simplifycfg,dce)",
+        "always-inline,function(sroa,infer-address-spaces,infer-alignment," COMBINE
+        ",gvn,dse,simplifycfg,dce,"
+        "separate-const-offset-from-gep,early-cse,infer-alignment,load-store-vectorizer," COMBINE
+        ",dce),globaldce",
+    };
+    tombac_status status = ir_run_passes(kernel, passes[0], error);
+    if (status == TOMBAC_OK) status = ir_run_passes(kernel, passes[1], error);
+    if (status == TOMBAC_OK && matrices) {
+        cuda_matrix_lower(kernel);
+        status = link_library(kernel, library, error);
+        if (status == TOMBAC_OK) status = close_module(kernel, false, error);
+    }
+    return status == TOMBAC_OK ? ir_run_passes(kernel, passes[2], error) : status;
+}
+
+/* From the prepared kernel to the module that code is generated from; `header` becomes the object's first
+ * line. */
+static tombac_status build(ir_kernel *kernel, const char *folder, tb_text *header, tombac_error **error)
+{
+    LLVMStripModuleDebugInfo(kernel->module);
+    tombac_status status = cuda_linearise(kernel, error);
+    bool matrices = cuda_matrix_used(kernel);
+    tb_text library = {0};
+    tb_text_printf(&library, "%s/%s", folder, matrices ? "cuda_matrix.bc" : "cuda.bc");
+    if (status == TOMBAC_OK) status = retarget(kernel, error);
+    LLVMValueRef thread = NULL;
+    tb_text kinds = {0};
+    bool records = false;
+    if (status == TOMBAC_OK) status = cuda_entry_build(kernel, &kinds, &thread, error);
+    if (status == TOMBAC_OK) status = cuda_operations_lower(kernel, thread, &records, error);
+    if (status == TOMBAC_OK) {
+        tb_text_printf(header, "%s %s %d", TB_CUDA_HEADER, TB_CUDA_ENTRY, records);
+        for (size_t i = 0; i < kinds.size; i++) tb_text_printf(header, " %c", kinds.data[i]);
+        tb_text_putc(header, '\n');
+        status = link_library(kernel, tb_text_string(&library), error);
+    }
+    tb_text_free(&kinds);
+    if (status == TOMBAC_OK) status = close_module(kernel, matrices, error);
+    if (status == TOMBAC_OK) status = verify(kernel, error);
+    if (status == TOMBAC_OK) limit(kernel);
+    if (status == TOMBAC_OK) status = optimise(kernel, tb_text_string(&library), matrices, error);
+    tb_text_free(&library);
+    if (status == TOMBAC_OK && records) list_literals(kernel);
+    return status == TOMBAC_OK ? verify(kernel, error) : status;
+}
+
+tombac_status cuda_compile(ir_kernel *kernel, const char *folder, tb_text *object, tombac_error **error)
+{
+    tb_text header = {0}, code = {0};
+    tombac_status status = build(kernel, folder, &header, error);
+    if (status == TOMBAC_OK) status = ir_emit_object(kernel, true, &code, error);
+    if (status == TOMBAC_OK) {
+        tb_text_append(object, header.data, header.size);
+        tb_text_append(object, code.data, code.size);
+        if (object->bad) status = tb_fail_memory(error);
+    }
+    tb_text_free(&header);
+    tb_text_free(&code);
+    return status;
+}

@@ -1,0 +1,4 @@
+/* The whole device library as one translation unit. */
+#include "reduce.c"
+#include "move.c"
+#include "thread.c"

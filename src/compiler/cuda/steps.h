@@ -1,0 +1,43 @@
+/* The steps of cuda_compile; see cuda.h. */
+#ifndef TB_COMPILER_CUDA_STEPS_H
+#define TB_COMPILER_CUDA_STEPS_H
+
+#include "artifact/cuda.h"
+#include "compiler/cuda/cuda.h"
+#include "compiler/ir/cfg.h"
+#include "compiler/ir/support.h"
+
+/* Placeholder in tombac.kernel for the lanes of the SIMD-group that exist; entry.c resolves it like a
+ * position. */
+#define CUDA_MASK "tombac_cuda.existing_lanes"
+
+/* True for an operation that lanes execute together, and so needs the mask of those that do. */
+bool cuda_is_collective(LLVMValueRef instruction);
+
+/* uniform.c: divergent[i] says whether block i of the cfg may be executed by a part of a SIMD-group's lanes.
+ * `divergent` has room for cfg->block_count. */
+tombac_status cuda_uniform_blocks(
+    const ir_kernel *kernel, const ir_cfg *cfg, bool *divergent, tombac_error **error);
+
+/* linearise.c: gives every collective operation its mask, as an additional last operand of a call to "NAME"
+ * with
+ * "__tombac_" replaced by "tombac_cuda." */
+tombac_status cuda_linearise(ir_kernel *kernel, tombac_error **error);
+
+/* operation.c: what is left of the operations becomes calls of the library; *records: the kernel writes
+ * records. `thread` is the address of the thread's tb_cuda_thread in the entry function. */
+tombac_status cuda_operations_lower(
+    ir_kernel *kernel, LLVMValueRef thread, bool *records, tombac_error **error);
+/* A call of a library function, declared at its first use. */
+LLVMValueRef cuda_call(LLVMModuleRef module, LLVMBuilderRef builder, const char *name, LLVMTypeRef result,
+    LLVMValueRef *operands, unsigned count, bool convergent);
+
+/* matrix.c: whether the kernel multiplies matrices; and the choice how, late among the passes. */
+bool cuda_matrix_used(const ir_kernel *kernel);
+void cuda_matrix_lower(ir_kernel *kernel);
+
+/* entry.c: the kernel's body moves into TB_CUDA_ENTRY, which becomes kernel->function; appends the header
+ * line's kinds of arguments to `kinds`. *thread as above. */
+tombac_status cuda_entry_build(ir_kernel *kernel, tb_text *kinds, LLVMValueRef *thread, tombac_error **error);
+
+#endif

@@ -1,0 +1,77 @@
+/* Finding NVIDIA's driver; see api.h. */
+#include "runtime/driver/cuda/api.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+static const char library_name[] = "libcuda.so.1";
+
+static const struct {
+    const char *symbol;
+    size_t offset;
+} calls[] = {
+#define CUDA_ENTRY(member, symbol, parameters) {#symbol, offsetof(cuda_api, member)},
+    CUDA_CALLS(CUDA_ENTRY)
+#undef CUDA_ENTRY
+};
+
+void cuda_api_close(cuda_api *api)
+{
+    if (api->library) dlclose(api->library);
+    *api = (cuda_api){0};
+}
+
+/* Failures after which CUDA refuses all further work of the process, from an illegal address (700) to a
+ * failed launch (719). */
+static bool is_final(cuda_result result)
+{
+    return result == 700 || result == 710 || (result >= 714 && result <= 719);
+}
+
+tombac_status cuda_api_check(const cuda_api *api, cuda_result result, const char *doing, tombac_error **error)
+{
+    if (!result) return TOMBAC_OK;
+    const char *name = NULL, *text = NULL;
+    if (api->error_name(result, &name) || !name) name = "unknown error";
+    if (api->error_text(result, &text) || !text) text = "no description";
+    return tb_fail(error, result == CUDA_ERROR_MEMORY ? TOMBAC_ERROR_MEMORY : TOMBAC_ERROR_KERNEL,
+        "%s: %s (%s)%s", doing, text, name,
+        is_final(result) ? "; CUDA does no further work in this process" : "");
+}
+
+static tombac_status resolve(cuda_api *api, tombac_error **error)
+{
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        void *address = dlsym(api->library, calls[i].symbol);
+        if (!address)
+            return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,
+                "no cuda device: NVIDIA's driver is too old, it has no %s", calls[i].symbol);
+        memcpy((char *)api + calls[i].offset, &address, sizeof address);
+    }
+    return TOMBAC_OK;
+}
+
+static tombac_status initialise(const cuda_api *api, tombac_error **error)
+{
+    int count = 0;
+    cuda_result result = api->init(0);
+    if (!result) result = api->device_count(&count);
+    if (!result && count > 0) return TOMBAC_OK;
+    if (!result || result == CUDA_ERROR_NO_DEVICE)
+        return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "no cuda device: NVIDIA's driver finds no GPU");
+    const char *text = NULL;
+    if (api->error_text(result, &text) || !text) text = "no description";
+    return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,
+        "no cuda device: NVIDIA's driver cannot start: %s (error %d)", text, result);
+}
+
+tombac_status cuda_api_open(cuda_api *api, tombac_error **error)
+{
+    *api = (cuda_api){.library = dlopen(library_name, RTLD_NOW | RTLD_LOCAL)};
+    if (!api->library)
+        return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "no cuda device: %s is not installed", library_name);
+    tombac_status status = resolve(api, error);
+    if (status == TOMBAC_OK) status = initialise(api, error);
+    if (status != TOMBAC_OK) cuda_api_close(api);
+    return status;
+}

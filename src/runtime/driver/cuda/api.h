@@ -1,0 +1,78 @@
+/* NVIDIA's driver, found at run time: the few calls of libcuda.so.1 that this driver makes, declared here
+ * because no CUDA toolkit is needed to build. Names and values are those of NVIDIA's cuda.h. */
+#ifndef RT_DRIVER_CUDA_API_H
+#define RT_DRIVER_CUDA_API_H
+
+#include "base/error.h"
+
+#include <stdint.h>
+
+typedef int cuda_result; /* 0: done */
+typedef int cuda_device;
+typedef struct cuda_context cuda_context;
+typedef struct cuda_module cuda_module;
+typedef struct cuda_function cuda_function;
+typedef struct cuda_stream cuda_stream;
+typedef struct cuda_event cuda_event;
+typedef uint64_t cuda_address;
+
+enum {
+    CUDA_ERROR_MEMORY = 2,
+    CUDA_ERROR_NO_DEVICE = 100,
+    CUDA_ERROR_NOT_FOUND = 500,
+    CUDA_ERROR_NOT_READY = 600
+};
+enum { CUDA_ATTRIBUTE_MAJOR = 75, CUDA_ATTRIBUTE_MINOR = 76 };
+enum { CUDA_JIT_ERROR_LOG = 5, CUDA_JIT_ERROR_LOG_SIZE = 6 };
+
+/* X(member, symbol, parameters) */
+#define CUDA_CALLS(X)                                                                                        \
+    X(init, cuInit, (unsigned flags))                                                                        \
+    X(error_name, cuGetErrorName, (cuda_result result, const char **name))                                   \
+    X(error_text, cuGetErrorString, (cuda_result result, const char **text))                                 \
+    X(device_count, cuDeviceGetCount, (int *count))                                                          \
+    X(device_get, cuDeviceGet, (cuda_device * device, int ordinal))                                          \
+    X(device_attribute, cuDeviceGetAttribute, (int *value, int attribute, cuda_device device))               \
+    X(context_retain, cuDevicePrimaryCtxRetain, (cuda_context * *context, cuda_device device))               \
+    X(context_release, cuDevicePrimaryCtxRelease_v2, (cuda_device device))                                   \
+    X(context_set, cuCtxSetCurrent, (cuda_context * context))                                                \
+    X(module_load, cuModuleLoadDataEx,                                                                       \
+        (cuda_module * *module, const void *image, unsigned count, int *options, void **values))             \
+    X(module_unload, cuModuleUnload, (cuda_module * module))                                                 \
+    X(module_function, cuModuleGetFunction,                                                                  \
+        (cuda_function * *function, cuda_module * module, const char *name))                                 \
+    X(module_global, cuModuleGetGlobal_v2,                                                                   \
+        (cuda_address * address, size_t *size, cuda_module *module, const char *name))                       \
+    X(allocate, cuMemAllocAsync, (cuda_address * address, size_t size, cuda_stream *stream))                 \
+    X(free, cuMemFreeAsync, (cuda_address address, cuda_stream * stream))                                    \
+    X(upload, cuMemcpyHtoDAsync_v2, (cuda_address to, const void *from, size_t size, cuda_stream *stream))   \
+    X(download, cuMemcpyDtoHAsync_v2, (void *to, cuda_address from, size_t size, cuda_stream *stream))       \
+    X(stream_create, cuStreamCreate, (cuda_stream * *stream, unsigned flags))                                \
+    X(stream_destroy, cuStreamDestroy_v2, (cuda_stream * stream))                                            \
+    X(stream_query, cuStreamQuery, (cuda_stream * stream))                                                   \
+    X(stream_wait, cuStreamSynchronize, (cuda_stream * stream))                                              \
+    X(event_create, cuEventCreate, (cuda_event * *event, unsigned flags))                                    \
+    X(event_destroy, cuEventDestroy_v2, (cuda_event * event))                                                \
+    X(event_record, cuEventRecord, (cuda_event * event, cuda_stream * stream))                               \
+    X(event_elapsed, cuEventElapsedTime, (float *milliseconds, cuda_event *begin, cuda_event *end))          \
+    X(launch, cuLaunchKernel,                                                                                \
+        (cuda_function * function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,      \
+            unsigned block_y, unsigned block_z, unsigned shared, cuda_stream *stream, void **parameters,     \
+            void **extra))
+
+typedef struct cuda_api {
+    void *library;
+#define CUDA_MEMBER(member, symbol, parameters) cuda_result(*member) parameters;
+    CUDA_CALLS(CUDA_MEMBER)
+#undef CUDA_MEMBER
+} cuda_api;
+
+/* Opens the library, resolves the calls, initialises. Without a driver or a GPU: TOMBAC_ERROR_UNSUPPORTED,
+ * "no cuda device: ..." */
+tombac_status cuda_api_open(cuda_api *api, tombac_error **error);
+void cuda_api_close(cuda_api *api);
+/* TOMBAC_OK for 0; else an error that names the call, the driver's name of the failure and its text. */
+tombac_status cuda_api_check(
+    const cuda_api *api, cuda_result result, const char *doing, tombac_error **error);
+
+#endif

@@ -1,0 +1,168 @@
+/* rt_driver_cuda: loads PTX and runs grids of it on the first NVIDIA GPU. */
+#include "runtime/driver/cuda/cuda.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LOG_SIZE = 8192, MAX_LITERALS = 65536 };
+
+static bool available(void)
+{
+    cuda_api api;
+    if (cuda_api_open(&api, NULL) != TOMBAC_OK) return false;
+    cuda_api_close(&api);
+    return true;
+}
+
+static tombac_status open_gpu(void **state, tombac_error **error)
+{
+    cuda_gpu *gpu = calloc(1, sizeof *gpu);
+    if (!gpu) return tb_fail_memory(error);
+    tombac_status status = cuda_gpu_open(gpu, error);
+    if (status == TOMBAC_OK)
+        *state = gpu;
+    else
+        free(gpu);
+    return status;
+}
+
+static void close_gpu(void *state)
+{
+    if (state) cuda_gpu_close(state);
+    free(state);
+}
+
+/* Code for an older architecture runs on newer GPUs: the driver compiles PTX for the one that is there. */
+static const char *target(void *state)
+{
+    return ((const cuda_gpu *)state)->capability >= 90 ? "sm_90" : "sm_80";
+}
+
+/* ---- Loading ---- */
+
+static void unload(rt_code *handle)
+{
+    cuda_code *code = (cuda_code *)handle;
+    if (!code) return;
+    if (code->module && cuda_gpu_enter(code->gpu, NULL) == TOMBAC_OK)
+        code->gpu->api.module_unload(code->module);
+    for (size_t i = 0; i < code->literal_count; i++) free(code->literals[i].text);
+    free(code->literals);
+    free(code->kinds);
+    free(code);
+}
+
+static tombac_status damaged(const cuda_code *code, const char *what, tombac_error **error)
+{
+    return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "%s: %s", code->manifest->kernel, what);
+}
+
+/* The first line: entry, records, kinds of arguments. */
+static tombac_status read_header(cuda_code *code, const char *text, char entry[64], tombac_error **error)
+{
+    int records = 0, used = 0;
+    size_t count = code->manifest->argument_count;
+    if (sscanf(text, TB_CUDA_HEADER " %63s %d%n", entry, &records, &used) != 2)
+        return damaged(code, "the object is not PTX of the cuda engine", error);
+    code->records = records;
+    code->kinds = calloc(count + 1, 1);
+    if (!code->kinds) return tb_fail_memory(error);
+    text += used;
+    for (size_t i = 0; i < count; i++, text += 2) {
+        const rt_argument *argument = &code->manifest->arguments[i];
+        if (text[0] != ' ' || !text[1] || !strchr("pvt-", text[1]))
+            return damaged(code, "the object's first line does not describe the kernel's arguments", error);
+        code->kinds[i] = text[1];
+        bool threadgroup = argument->kind == TOMBAC_ARGUMENT_THREADGROUP;
+        if (argument->active != (text[1] != '-') || (argument->active && threadgroup != (text[1] == 't')))
+            return damaged(code, "the object's arguments do not fit the manifest", error);
+    }
+    return TOMBAC_OK;
+}
+
+static tombac_status load_module(cuda_code *code, const char *text, tombac_error **error)
+{
+    char log[LOG_SIZE] = "";
+    int options[2] = {CUDA_JIT_ERROR_LOG, CUDA_JIT_ERROR_LOG_SIZE};
+    void *values[2] = {log, (void *)(uintptr_t)sizeof log};
+    cuda_result result = code->gpu->api.module_load(&code->module, text, 2, options, values);
+    if (!result) return TOMBAC_OK;
+    code->module = NULL;
+    log[sizeof log - 1] = 0;
+    if (!log[0]) return cuda_api_check(&code->gpu->api, result, "loading the kernel", error);
+    return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "%s: NVIDIA's driver cannot compile the kernel:\n%s",
+        code->manifest->kernel, log);
+}
+
+/* Copies the program's strings, which records refer to by their addresses. */
+static tombac_status read_literals(cuda_code *code, tombac_error **error)
+{
+    const cuda_api *api = &code->gpu->api;
+    cuda_address table;
+    size_t size = 0;
+    cuda_result result = api->module_global(&table, &size, code->module, TB_CUDA_LITERALS);
+    if (result == CUDA_ERROR_NOT_FOUND) return TOMBAC_OK;
+    size_t count = size / 16;
+    uint64_t *entries = malloc(size + 1);
+    code->literals = calloc(count + 1, sizeof *code->literals);
+    tombac_status status =
+        entries && code->literals && count <= MAX_LITERALS ? TOMBAC_OK : tb_fail_memory(error);
+    if (status == TOMBAC_OK && !result) result = api->download(entries, table, size, NULL);
+    if (status == TOMBAC_OK && !result) result = api->stream_wait(NULL);
+    for (size_t i = 0; i < count && status == TOMBAC_OK && !result; i++) {
+        cuda_literal *literal = &code->literals[code->literal_count++];
+        *literal = (cuda_literal){entries[2 * i], entries[2 * i + 1], malloc((size_t)entries[2 * i + 1] + 1)};
+        if (!literal->text)
+            status = tb_fail_memory(error);
+        else
+            result = api->download(literal->text, literal->address, (size_t)literal->size, NULL);
+    }
+    if (status == TOMBAC_OK && !result) result = api->stream_wait(NULL);
+    free(entries);
+    return status == TOMBAC_OK ? cuda_api_check(api, result, "reading the kernel's strings", error) : status;
+}
+
+static tombac_status load(void *state, const void *object, size_t size, const rt_manifest *manifest,
+    rt_code **handle, tombac_error **error)
+{
+    cuda_code *code = calloc(1, sizeof *code);
+    char *text = strndup(object, size), entry[64];
+    if (!code || !text) {
+        free(code);
+        free(text);
+        return tb_fail_memory(error);
+    }
+    code->gpu = state;
+    code->manifest = manifest;
+    const cuda_api *api = &code->gpu->api;
+    tombac_status status = read_header(code, text, entry, error);
+    if (status == TOMBAC_OK) status = cuda_gpu_enter(code->gpu, error);
+    if (status == TOMBAC_OK) status = load_module(code, text, error);
+    if (status == TOMBAC_OK) {
+        cuda_result result = api->module_function(&code->function, code->module, entry);
+        status = cuda_api_check(api, result, "loading the kernel", error);
+    }
+    if (status == TOMBAC_OK) status = read_literals(code, error);
+    free(text);
+    if (status == TOMBAC_OK)
+        *handle = (rt_code *)code;
+    else
+        unload((rt_code *)code);
+    return status;
+}
+
+static tombac_status run(rt_code *code, const rt_run *request, tombac_error **error)
+{
+    return cuda_run((cuda_code *)code, request, error);
+}
+
+extern const rt_driver rt_driver_cuda;
+const rt_driver rt_driver_cuda = {.name = "cuda",
+    .available = available,
+    .open = open_gpu,
+    .close = close_gpu,
+    .target = target,
+    .load_on = load,
+    .run = run,
+    .unload = unload};

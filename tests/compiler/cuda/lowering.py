@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""lowering.py TOMBAC-CC: what single constructs become in PTX. Each case is a kernel body with patterns that must and must not
+occur in the text."""
+import re
+import subprocess
+import sys
+
+HEAD = "#include <metal_stdlib>\n#include <metal_simdgroup_matrix>\nusing namespace metal;\n"
+PARAMETERS = ("device float *out [[buffer(0)]], const device float *in [[buffer(1)]], device atomic_uint *count [[buffer(2)]], "
+              "constant float4 &by_value [[buffer(3)]], constant float *by_address [[buffer(4)]], "
+              "threadgroup float *scratch [[threadgroup(0)]], uint i [[thread_position_in_grid]], "
+              "uint lane [[thread_index_in_simdgroup]], uint group [[simdgroup_index_in_threadgroup]], "
+              "uint size [[threads_per_threadgroup]]")
+
+# name, body, patterns that must occur, patterns that must not
+CASES = [
+    ("arguments: pointers, bytes by value, offsets", "out[i] = in[i] * by_value.y * by_address[1] + scratch[lane];",
+     [r"^// tombac cuda: tombac_cuda_kernel 0 p p p v p t$", r"\.param \.align 16 \.b8 tombac_cuda_kernel_param_4\[16\]",
+      r"mov\.b64\s+(%rd\d+), tombac_cuda_kernel_param_4;|param_4\+4\]", r"ld\.shared"], [r"\.local"]),
+    ("a reference whose address is used is no value", "constant float4 *p = i > 3 ? &by_value : (constant float4 *)by_address; out[i] = p->x;",
+     [r"^// tombac cuda: tombac_cuda_kernel 0 p p p p p t$"], []),
+    ("positions in registers", "out[i] = float(size);", [r"%tid\.x", r"%ctaid\.x"], [r"\.local", r"%tid\.y"]),
+    ("uniform flow needs no ballot", "for (uint k = 0; k < size; k++) out[k] = simd_sum(in[i + k]);",
+     [r"shfl\.sync\.bfly"], [r"vote"]),
+    ("a branch on the SIMD-group's number is uniform", "if (group == 1) out[i] = simd_sum(in[i]);", [r"shfl\.sync"], [r"vote"]),
+    ("a branch on the lane is not", "if (lane & 1) out[i] = simd_sum(in[i]);", [r"vote\.sync\.ballot", r"shfl\.sync"], []),
+    ("so is a loop whose length differs", "float s = 0; for (uint k = 0; k < lane; k++) s += simd_sum(in[k]); out[i] = s;",
+     [r"vote\.sync\.ballot"], []),
+    ("and what follows an early return", "if (i > 7) return; out[i] = simd_max(in[i]);", [r"vote\.sync\.ballot"], []),
+    ("a value that lanes agree on makes a uniform branch", "if (simd_any(in[i] > 0)) out[i] = simd_sum(in[i]);",
+     [r"vote\.sync\.any", r"shfl\.sync"], [r"ballot"]),
+    ("integers of 32 bits are reduced by an instruction", "out[i] = simd_max(int(in[i])) + simd_sum(i);",
+     [r"redux\.sync\.max\.s32", r"redux\.sync\.add\.s32"], []),
+    ("barriers in the form for parted lanes", "scratch[lane] = in[i]; threadgroup_barrier(mem_flags::mem_threadgroup); out[i] = scratch[lane ^ 1];",
+     [r"barrier\.sync\s+0"], [r"bar\.sync\s", r"aligned"]),
+    ("SIMD-group barriers", "scratch[lane] = in[i]; simdgroup_barrier(mem_flags::mem_threadgroup); out[i] = scratch[lane ^ 1];",
+     [r"bar\.warp\.sync"], [r"barrier\.sync"]),
+    ("atomics reach the device", "atomic_fetch_add_explicit(count, i, memory_order_relaxed);",
+     [r"atom\.(relaxed\.gpu\.)?global\.add\.u32"], [r"\.sys"]),
+    ("the order of an atomic operation is kept by fences", "out[i] = 1; if (atomic_fetch_add_explicit(count, 1, memory_order_acq_rel) == 3) out[i] = out[0];",
+     [r"fence\.acq_rel\.gpu;\n[^}]*atom\.[^}]*fence\.acq_rel\.gpu;"], []),
+    ("a relaxed one needs none", "atomic_fetch_max_explicit(count, i, memory_order_relaxed);", [r"atom\.[.\w]*max"], [r"fence"]),
+    ("matrices of halves on tensor cores", "simdgroup_half8x8 a, b; simdgroup_float8x8 c(0); simdgroup_load(a, (const device half *)in, 8); "
+     "simdgroup_load(b, (const device half *)in + 64, 8); simdgroup_multiply_accumulate(c, a, b, c); simdgroup_store(c, out, 8);",
+     [r"mma\.sync\.aligned\.m16n8k8"], [r"shfl"]),
+    ("matrices of floats by fma", "simdgroup_float8x8 a, b, c(0); simdgroup_load(a, in, 8); simdgroup_load(b, in + 64, 8); "
+     "simdgroup_multiply_accumulate(c, a, b, c); simdgroup_store(c, out, 8);", [r"shfl\.sync", r"fma\.rn\.f32"], [r"mma\.sync"]),
+    ("fences", "out[i] = 1; atomic_thread_fence(mem_flags::mem_device, memory_order_seq_cst, thread_scope_device); out[i + 1] = 2;",
+     [r"membar\.gl|fence\.\w+\.gpu"], []),
+    ("vector accesses", "((device float4 *)out)[i] = ((const device float4 *)in)[i];",
+     [r"ld\.global[.\w]*\.(v4\.b32|v2\.b64)", r"st\.global\.(v4\.b32|v2\.b64)"], []),
+    ("private arrays with static indices stay in registers", "float a[8]; for (int k = 0; k < 8; k++) a[k] = in[i + k]; float s = 0; "
+     "for (int k = 0; k < 8; k++) s += a[7 - k]; out[i] = s;", [], [r"\.local"]),
+    ("division is rounded right in fast math too", "out[i] = in[i] / in[i + 1] + sqrt(in[i + 2]);",
+     [r"sqrt\.rn\.f32"], [r"div\.approx", r"sqrt\.approx", r"div\.full"]),
+    ("assertions write records", "assert(in[i] > 0); out[i] = 1;",
+     [r"^// tombac cuda: tombac_cuda_kernel 1 ", r"tombac_cuda_literals\[", r"\bexit;"], [r"\btrap;"]),
+]
+MATH1 = ("acos acosh asin asinh atan atanh ceil cos cosh cospi exp exp10 exp2 fabs floor fract log log10 log2 rint round rsqrt sin "
+         "sinh sinpi sqrt tan tanh tanpi trunc").split()
+MATH2 = "atan2 copysign fdim fmax fmin fmod pow powr nextafter".split()
+
+
+def math_cases():
+    for space in ("", "fast::", "precise::"):
+        for kind in ("float", "half"):
+            if space and kind == "half":
+                continue
+            one = " + ".join(f"metal::{space}{f}({kind}(in[i]))" for f in MATH1)
+            two = " + ".join(f"metal::{space}{f}({kind}(in[i]), {kind}(in[i + 1]))" for f in MATH2)
+            yield f"every function, {space or 'default '}{kind}", f"out[i] = {one} + {two};", [r"st\.global"], [r"\bcall\b"]
+
+
+def check(compiler, name, body, wanted, unwanted, target):
+    source = f"{HEAD}#include <metal_assert>\nkernel void k({PARAMETERS}) {{ {body} }}\n"
+    run = subprocess.run([compiler, "emit", "-std=metal4.1", "-w", "--what", "ptx", "--target", target, "--kernel", "k", "-"], input=source,
+                         capture_output=True, text=True)
+    if run.returncode:
+        return [run.stderr]
+    missing = [f"missing: {p}" for p in wanted if not re.search(p, run.stdout, re.M)]
+    return missing + [f"unwanted: {p}" for p in unwanted if re.search(p, run.stdout, re.M)]
+
+
+def main():
+    failed = 0
+    cases = [*CASES, *math_cases()]
+    for number, case in enumerate(cases):
+        problems = check(sys.argv[1], *case, "sm_80" if number % 5 == 0 else "sm_90")
+        failed += bool(problems)
+        print("FAIL " if problems else "ok   ", case[0], *problems, sep="\n      " if problems else " ")
+    for engine, target, text in (("cuda", "sm_70", "no GPU architecture 'sm_70'"), ("check", "sm_90", "only the engine cuda")):
+        run = subprocess.run([sys.argv[1], "emit", "--what", "ptx", "--engine", engine, "--target", target, "--kernel", "k", "-"],
+                             input=HEAD + "kernel void k() {}\n", capture_output=True, text=True)
+        if run.returncode == 0 or text not in run.stderr:
+            failed += 1
+            print("FAIL  refusing", engine, target, run.stderr)
+    print(f"{len(cases) + 2 - failed} passed, {failed} failed")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,168 @@
+/* A libcuda.so.1 without a GPU: memory is the host's, kernels are accepted and do nothing.
+ *
+ * It serves two ends. Tests see what the driver does around a launch: which errors it reports, what it
+ * copies. And programs that run on it fill the compile cache with the kernels of a device that this machine
+ * does not have.
+ *
+ * $FAKE_CUDA: "sm_80" a GPU of compute capability 8.0 (else 9.0); "none" no GPU; "memory" allocations fail;
+ * "fault" the launch fails as for an illegal address; "hang" it never ends; "jit" modules do not load; "fill"
+ * a launch writes 0x5a into the first byte of every buffer that it gets by address. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+static int is(const char *mode)
+{
+    const char *given = getenv("FAKE_CUDA");
+    return given && !strcmp(given, mode);
+}
+
+/* What a module's first line says of the arguments, for "fill". */
+typedef struct module {
+    char kinds[256];
+} module;
+
+EXPORT int cuInit(unsigned flags)
+{
+    return is("none") ? 100 : 0;
+}
+EXPORT int cuGetErrorName(int result, const char **name)
+{
+    *name = result == 2     ? "CUDA_ERROR_OUT_OF_MEMORY"
+            : result == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+                            : "CUDA_ERROR_OTHER";
+    return 0;
+}
+EXPORT int cuGetErrorString(int result, const char **text)
+{
+    *text = result == 2     ? "out of memory"
+            : result == 700 ? "an illegal memory access was encountered"
+                            : "other";
+    return 0;
+}
+EXPORT int cuDeviceGetCount(int *count)
+{
+    return *count = 1, 0;
+}
+EXPORT int cuDeviceGet(int *device, int ordinal)
+{
+    return *device = ordinal, 0;
+}
+EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device)
+{
+    *value = attribute == 75 ? (is("sm_80") ? 8 : 9) : 0;
+    return 0;
+}
+EXPORT int cuDevicePrimaryCtxRetain(void **context, int device)
+{
+    return *context = (void *)(uintptr_t)0x1000, 0;
+}
+EXPORT int cuDevicePrimaryCtxRelease_v2(int device)
+{
+    return 0;
+}
+EXPORT int cuCtxSetCurrent(void *context)
+{
+    return 0;
+}
+
+EXPORT int cuModuleLoadDataEx(
+    void **out, const char *image, unsigned count, const int *options, void **values)
+{
+    if (is("jit")) {
+        for (unsigned i = 0; i < count; i++)
+            if (options[i] == 5) strcpy(values[i], "ptxas: a made-up complaint");
+        return 218;
+    }
+    module *made = calloc(1, sizeof *made);
+    if (!made) return 2;
+    const char *at = image;
+    for (int words = 0; words < 5 && *at; at++) words += *at == ' ';
+    for (size_t n = 0; *at && at[-1] != '\n' && *at != '\n' && n + 1 < sizeof made->kinds; at += 2) {
+        made->kinds[n++] = *at;
+        if (at[1] == '\n') break;
+    }
+    *out = made;
+    return 0;
+}
+EXPORT int cuModuleUnload(void *loaded)
+{
+    return free(loaded), 0;
+}
+EXPORT int cuModuleGetFunction(void **function, void *loaded, const char *name)
+{
+    return *function = loaded, 0;
+}
+EXPORT int cuModuleGetGlobal_v2(uint64_t *address, size_t *size, void *loaded, const char *name)
+{
+    return 500;
+}
+
+EXPORT int cuMemAllocAsync(uint64_t *address, size_t size, void *stream)
+{
+    void *memory = is("memory") ? NULL : malloc(size);
+    *address = (uint64_t)(uintptr_t)memory;
+    return memory ? 0 : 2;
+}
+EXPORT int cuMemFreeAsync(uint64_t address, void *stream)
+{
+    return free((void *)(uintptr_t)address), 0;
+}
+EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t size, void *stream)
+{
+    return memcpy((void *)(uintptr_t)to, from, size), 0;
+}
+EXPORT int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t size, void *stream)
+{
+    return memcpy(to, (const void *)(uintptr_t)from, size), 0;
+}
+
+EXPORT int cuStreamCreate(void **stream, unsigned flags)
+{
+    return *stream = (void *)(uintptr_t)0x2000, 0;
+}
+EXPORT int cuStreamDestroy_v2(void *stream)
+{
+    return 0;
+}
+EXPORT int cuStreamQuery(void *stream)
+{
+    return !stream ? 0 : is("hang") ? 600 : is("fault") ? 700 : 0;
+}
+EXPORT int cuStreamSynchronize(void *stream)
+{
+    return is("fault") ? 700 : 0;
+}
+EXPORT int cuEventCreate(void **event, unsigned flags)
+{
+    return *event = (void *)(uintptr_t)0x3000, 0;
+}
+EXPORT int cuEventDestroy_v2(void *event)
+{
+    return 0;
+}
+EXPORT int cuEventRecord(void *event, void *stream)
+{
+    return 0;
+}
+EXPORT int cuEventElapsedTime(float *milliseconds, void *begin, void *end)
+{
+    return *milliseconds = 1.5f, 0;
+}
+
+EXPORT int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned bx, unsigned by,
+    unsigned bz, unsigned shared, void *stream, void **parameters, void **extra)
+{
+    const module *loaded = function;
+    if (!x || !y || !z || y > 65535 || z > 65535 || !bx || bx * by * bz > 1024) return 1;
+    int next = 1;
+    for (const char *kind = loaded->kinds; *kind; kind++) {
+        if (*kind == '-') continue;
+        if (*kind == 'p' && is("fill")) *(unsigned char *)(uintptr_t)*(uint64_t *)parameters[next] = 0x5a;
+        next++;
+    }
+    return 0;
+}

@@ -1,0 +1,38 @@
+#!/bin/sh
+# package.sh BUILD FOLDER: what a GPU machine without a compiler needs to test this build. Fills the compile cache with every
+# kernel of the conformance suite and the examples, on a stand-in for NVIDIA's driver. Then, on the GPU machine: sh FOLDER/run.sh.
+# The cache belongs to sources in a certain place, so both scripts work in /tmp/tombac-device.
+set -eu
+build=$(cd "$1" && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+mkdir -p "$2"
+out=$(cd "$2" && pwd)
+rm -rf "$out/cache" "$out/bin" "$out/lib" "$out/fake" "$out/conformance" "$out/examples"
+mkdir -p "$out/bin" "$out/lib" "$out/fake" "$out/examples"
+cp "$build/bin/tombac-conformance" "$build/bin/tombac" "$out/bin/"
+for example in vec_add saxpy reduce_tree reduce_simd histogram matmul8x8; do
+    cp "$build/tests/device/$example" "$out/bin/"
+done
+cp -L "$build"/lib/libtombac.so.0 "$out/lib/"
+cp -L "$(ldd "$build/bin/tombac-conformance" | sed -n 's/.*=> \(.*libjansson[^ ]*\).*/\1/p')" "$out/lib/"
+cp -L "$build"/tests/device/fake/libcuda.so.1 "$out/fake/"
+cp -r "$here/../conformance" "$out/conformance"
+cp "$here"/../../examples/*.metal "$out/examples/"
+cp "$here/run.sh" "$out/run.sh"
+strip "$out"/bin/* "$out"/lib/* 2>/dev/null || true
+
+place=/tmp/tombac-device
+rm -rf $place
+cp -r "$out" $place
+cd $place
+export TOMBAC_CC="$build/bin/tombac-cc" TOMBAC_CACHE=$place/cache LD_LIBRARY_PATH="$place/lib:$place/fake"
+for target in ${TARGETS:-sm_90}; do
+    export FAKE_CUDA="$target"
+    bin/tombac-conformance --device cuda --folder conformance > fill.log 2>&1 || true # nothing computes there
+    for example in vec_add saxpy reduce_tree reduce_simd histogram matmul8x8; do
+        bin/$example cuda >> fill.log 2>&1 || true
+    done
+done
+cp -r cache fill.log "$out/"
+echo "$(find cache -type f | wc -l) files in the cache, $(du -sm . | cut -f1) MiB in all"
+if grep -E 'compiler (crashed|error)|internal error' fill.log; then exit 1; fi

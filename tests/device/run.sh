@@ -1,0 +1,28 @@
+#!/bin/sh
+# Runs in a folder that package.sh made, on a machine with an NVIDIA GPU; needs no compiler. Arguments are filters for the
+# conformance suite. Prints what failed and, at the end, "N passed, N failed".
+place=/tmp/tombac-device
+rm -rf $place
+cp -r "$(dirname "$0")" $place && cd $place || exit 2
+export LD_LIBRARY_PATH="$PWD/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+export TOMBAC_CACHE="$PWD/cache" TOMBAC_CC=/dev/null/none TOMBAC_TIME_LIMIT="${TOMBAC_TIME_LIMIT:-10}"
+passed=0 failed=0
+bin/tombac-conformance --device cuda --folder conformance --timeout 20 "$@" > conformance.log 2>&1
+status=$?
+[ $status -gt 1 ] && cat conformance.log && exit 2
+# A source that cannot be preprocessed is never cached, so this one test needs the compiler.
+without='^FAIL  errors.source.missing-include:.*cannot run'
+grep -v -e '^ok ' -e "$without" -e 'passed, ' conformance.log
+set -- $(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' conformance.log)
+passed=$1 failed=$(($2 - $(grep -c "$without" conformance.log)))
+for example in vec_add saxpy reduce_tree reduce_simd histogram matmul8x8; do
+    if bin/$example cuda > example.log 2>&1; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAIL  example $example:"
+        cat example.log
+    fi
+done
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]

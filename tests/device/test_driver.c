@@ -1,0 +1,217 @@
+/* The cuda driver around a launch, on a stand-in for libcuda (fake_cuda.c; $FAKE_CUDA says how it behaves):
+ * what it offers, compiles for, copies and reports. LD_LIBRARY_PATH must name the stand-in's folder, or
+ * NO_DRIVER=1 be set. */
+#include "tombac/tombac.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char source[] =
+    "#include <metal_stdlib>\nusing namespace metal;\n"
+    "kernel void scale(device float *out [[buffer(0)]], const device float *in [[buffer(1)]],\n"
+    "    constant float &factor [[buffer(2)]], threadgroup float *scratch [[threadgroup(0)]],\n"
+    "    uint i [[thread_position_in_grid]]) { scratch[0] = factor; out[i] = in[i] * scratch[0]; }\n";
+
+typedef struct fixture {
+    tombac_device *device;
+    tombac_library *library;
+    tombac_kernel *kernel;
+    tombac_buffer *out, *in;
+    tombac_launch *launch;
+} fixture;
+
+static void mode(const char *name)
+{
+    if (name)
+        setenv("FAKE_CUDA", name, 1);
+    else
+        unsetenv("FAKE_CUDA");
+}
+
+static void require(tombac_status status, tombac_error *error)
+{
+    if (status != TOMBAC_OK) print_error("%s\n", tombac_error_message(error));
+    assert_int_equal(status, TOMBAC_OK);
+}
+
+static void build(fixture *f)
+{
+    tombac_error *error = NULL;
+    float factor = 2;
+    *f = (fixture){0};
+    require(tombac_device_open("cuda", &f->device, &error), error);
+    require(tombac_library_create_from_source(
+                f->device, "scale.metal", source, sizeof source - 1, NULL, &f->library, &error),
+        error);
+    require(tombac_kernel_create(f->library, "scale", NULL, 0, &f->kernel, &error), error);
+    require(tombac_buffer_create(f->device, 64, NULL, &f->out, &error), error);
+    require(tombac_buffer_create(f->device, 64, NULL, &f->in, &error), error);
+    require(tombac_launch_create(f->kernel, &f->launch, &error), error);
+    require(tombac_launch_set_buffer(f->launch, 0, f->out, 0, &error), error);
+    require(tombac_launch_set_buffer(f->launch, 1, f->in, 0, &error), error);
+    require(tombac_launch_set_bytes(f->launch, 2, &factor, sizeof factor, &error), error);
+    require(tombac_launch_set_threadgroup_memory(f->launch, 0, 16, &error), error);
+    require(tombac_launch_set_threads(f->launch, (tombac_size3){16, 1, 1}, (tombac_size3){16, 1, 1}, &error),
+        error);
+}
+
+static void release(fixture *f)
+{
+    tombac_launch_release(f->launch);
+    tombac_buffer_release(f->in);
+    tombac_buffer_release(f->out);
+    tombac_kernel_release(f->kernel);
+    tombac_library_release(f->library);
+    tombac_device_release(f->device);
+}
+
+/* Runs the launch in a mode and checks the error; "" for none. */
+static void expect(const char *behaviour, tombac_status status, const char *text)
+{
+    fixture f;
+    mode(NULL);
+    build(&f);
+    mode(behaviour);
+    tombac_error *error = NULL;
+    assert_int_equal(tombac_launch_submit(f.launch, NULL), TOMBAC_OK);
+    assert_int_equal(tombac_launch_wait(f.launch, &error), status);
+    if (error && !strstr(tombac_error_message(error), text)) fail_msg("%s", tombac_error_message(error));
+    if (error) assert_string_equal(tombac_error_kernel(error), "scale");
+    tombac_error_release(error);
+    release(&f);
+    mode(NULL);
+}
+
+static bool offered(void)
+{
+    for (size_t i = 0; i < tombac_device_count(); i++)
+        if (!strcmp(tombac_device_name_at(i), "cuda")) return true;
+    return false;
+}
+
+static void refused(const char *text)
+{
+    tombac_device *device = NULL;
+    tombac_error *error = NULL;
+    assert_int_equal(tombac_device_open("cuda", &device, &error), TOMBAC_ERROR_UNSUPPORTED);
+    assert_null(device);
+    assert_non_null(strstr(tombac_error_message(error), text));
+    tombac_error_release(error);
+    assert_false(offered());
+}
+
+static void test_no_driver(void **state)
+{
+    refused("no cuda device: libcuda.so.1 is not installed");
+}
+
+static void test_no_gpu(void **state)
+{
+    mode("none");
+    refused("no cuda device: NVIDIA's driver finds no GPU");
+    mode(NULL);
+}
+
+static void test_offered(void **state)
+{
+    assert_true(offered());
+    assert_string_not_equal(tombac_device_name_at(0), "cuda");
+}
+
+static void test_target(void **state)
+{
+    static const char *const targets[] = {"sm_80", "sm_90"};
+    for (int i = 0; i < 2; i++) {
+        fixture f;
+        char text[64] = "\"target\": \"";
+        mode(i ? NULL : targets[i]);
+        build(&f);
+        assert_non_null(
+            strstr(tombac_kernel_reflection_json(f.kernel), strcat(strcat(text, targets[i]), "\"")));
+        release(&f);
+    }
+    mode(NULL);
+}
+
+/* The stand-in's kernel writes to both buffers; what is const must not come back. */
+static void test_copies(void **state)
+{
+    fixture f;
+    mode("fill");
+    build(&f);
+    unsigned char *out = tombac_buffer_contents(f.out), *in = tombac_buffer_contents(f.in);
+    memset(out, 1, 64);
+    memset(in, 2, 64);
+    assert_int_equal(tombac_launch_submit(f.launch, NULL), TOMBAC_OK);
+    assert_int_equal(tombac_launch_wait(f.launch, NULL), TOMBAC_OK);
+    assert_int_equal(out[0], 0x5a);
+    assert_int_equal(out[1], 1);
+    assert_int_equal(in[0], 2);
+    assert_float_equal(tombac_launch_seconds(f.launch), 0.0015, 1e-9);
+    release(&f);
+    mode(NULL);
+}
+
+static void test_fault(void **state)
+{
+    expect("fault", TOMBAC_ERROR_KERNEL, "an illegal memory access was encountered");
+}
+static void test_memory(void **state)
+{
+    expect("memory", TOMBAC_ERROR_MEMORY, "out of memory");
+}
+
+/* After a launch that was given up the device refuses work, as CUDA's calls could wait for ever. */
+static void test_hang(void **state)
+{
+    setenv("TOMBAC_TIME_LIMIT", "0.2", 1);
+    expect("hang", TOMBAC_ERROR_TIMEOUT, "did not end within 0.2 s");
+    fixture f;
+    build(&f);
+    mode("hang");
+    for (int i = 0; i < 2; i++) {
+        tombac_error *error = NULL;
+        assert_int_equal(tombac_launch_submit(f.launch, NULL), TOMBAC_OK);
+        assert_int_equal(tombac_launch_wait(f.launch, &error), TOMBAC_ERROR_TIMEOUT);
+        assert_non_null(strstr(tombac_error_message(error), i ? "still busy" : "did not end within"));
+        tombac_error_release(error);
+    }
+    release(&f);
+    mode(NULL);
+    unsetenv("TOMBAC_TIME_LIMIT");
+}
+
+static void test_jit(void **state)
+{
+    tombac_device *device;
+    tombac_library *library;
+    tombac_kernel *kernel = NULL;
+    tombac_error *error = NULL;
+    mode("jit");
+    require(tombac_device_open("cuda", &device, &error), error);
+    require(tombac_library_create_from_source(
+                device, "scale.metal", source, sizeof source - 1, NULL, &library, &error),
+        error);
+    assert_int_equal(tombac_kernel_create(library, "scale", NULL, 0, &kernel, &error), TOMBAC_ERROR_ARTIFACT);
+    assert_non_null(strstr(tombac_error_message(error), "a made-up complaint"));
+    tombac_error_release(error);
+    tombac_library_release(library);
+    tombac_device_release(device);
+    mode(NULL);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest without[] = {cmocka_unit_test(test_no_driver)};
+    static const struct CMUnitTest with[] = {cmocka_unit_test(test_no_gpu), cmocka_unit_test(test_offered),
+        cmocka_unit_test(test_target), cmocka_unit_test(test_copies), cmocka_unit_test(test_fault),
+        cmocka_unit_test(test_memory), cmocka_unit_test(test_hang), cmocka_unit_test(test_jit)};
+    return getenv("NO_DRIVER") ? cmocka_run_group_tests(without, NULL, NULL)
+                               : cmocka_run_group_tests(with, NULL, NULL);
+}
