@@ -265,9 +265,8 @@ static void execute(rt_queue_item *item)
     } else {
         atomic_store(&operation->waiting, 1); /* the running itself */
         double begin = rt_now();
-        operation->measured = 0;
         bool ended = operation->type->run(operation, &status, &error);
-        operation->ran += operation->measured > 0 ? operation->measured : rt_now() - begin;
+        operation->ran += rt_now() - begin;
         if (!ended) {
             arrive(operation, true);
             return;
