@@ -276,15 +276,21 @@ CASES = {"add f32 256x4096": add, "soft_max f32 + mask 128x4096": soft_max, "rms
          "flash_attn_ext_vec f16 D128 H8 KV1024": attention}
 
 
-def sample(run, clock):
+def now(wall):
+    """Seconds; processor time only after a rest, because that of threads that still run is not counted yet."""
+    if wall:
+        return time.perf_counter()
+    time.sleep(0.0002)
+    return time.process_time()
+
+
+def sample(run, wall):
     """Seconds of one run, from as many as take 5 ms."""
-    count, begin = 0, clock()
-    while True:
+    count, begin, end = 0, now(wall), time.perf_counter() + 0.005
+    while count == 0 or time.perf_counter() < end:
         run()
         count += 1
-        passed = clock() - begin
-        if passed > 0.005:
-            return passed / count
+    return (now(wall) - begin) / count
 
 
 def measure(name, case, metal, g, options):
@@ -296,8 +302,7 @@ def measure(name, case, metal, g, options):
     like = spec[1][index]
     a, b = (x.reshape(-1).astype(np.float64) for x in (read(index), g.read(result, like)))
     difference = float(np.sqrt(np.mean((a - b) ** 2)) / max(np.sqrt(np.mean(b ** 2)), 1e-30))
-    clock = time.perf_counter if options.wall else time.process_time
-    times = [(sample(ours, clock), sample(theirs, clock)) for _ in range(options.rounds)]
+    times = [(sample(ours, options.wall), sample(theirs, options.wall)) for _ in range(options.rounds)]
     row = {"name": name, "difference": difference, "right": bool(difference <= allowed)}
     for key, values in zip(("tombac", "ggml"), zip(*times)):
         row[key] = {"minimum": min(values), "median": statistics.median(values)}

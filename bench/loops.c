@@ -4,6 +4,7 @@
  * look-up function of this build. */
 #include "bench.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -237,7 +238,7 @@ static void softmax(void *const *b, const bench_scalar *s)
     for (uint32_t row = 0; row < 128; row++) {
         const float *restrict x = (const float *)b[0] + (size_t)row * columns;
         float *restrict y = (float *)b[1] + (size_t)row * columns;
-        float top = -INFINITY, sum = 0;
+        float top = -FLT_MAX, sum = 0;
 #pragma omp simd reduction(max : top)
         for (uint32_t i = 0; i < columns; i++) top = x[i] > top ? x[i] : top;
 #pragma omp simd reduction(+ : sum)
@@ -348,7 +349,7 @@ static void matvec_q4_0(void *const *b, const bench_scalar *s)
 static void attend(const float *restrict q, const float *restrict k, const float *restrict v,
     float *restrict out, uint32_t keys)
 {
-    float top = -INFINITY, sum = 0, o[64] = {0};
+    float top = -FLT_MAX, sum = 0, o[64] = {0};
     for (uint32_t first = 0; first < keys; first += 32) {
         float p[32], new_top = top;
         for (uint32_t j = 0; j < 32; j++) {

@@ -2,7 +2,8 @@
  *
  *     event_loop [DEVICE]      DEVICE is "cpu" or "check"; default: the best there is
  *
- * Launches several independent operations, and a timer beside them; handles each when its descriptor becomes readable. */
+ * Launches several independent operations, and a timer beside them; handles each when its descriptor becomes
+ * readable. */
 #include "pipeline.h"
 
 #include <poll.h>

@@ -1,5 +1,5 @@
-/* pipeline: two kernels, one behind the other by what they read and write, typed buffers, views, and kernels that were compiled into the program: it runs where no
- * compiler is installed.
+/* pipeline: two kernels, one behind the other by what they read and write, typed buffers, views, and kernels
+ * that were compiled into the program: it runs where no compiler is installed.
  *
  *     pipeline [DEVICE]      DEVICE is "cpu" or "check"; default: the best there is
  *
@@ -24,8 +24,8 @@ typedef struct kernels {
 } kernels;
 
 /* Records both stages; the second waits for the first because it reads what that writes. */
-static tombac_operation *record(tombac_device *device, const kernels *k, tombac_buffer *in, tombac_buffer *between,
-    tombac_buffer *out, uint32_t n)
+static tombac_operation *record(tombac_device *device, const kernels *k, tombac_buffer *in,
+    tombac_buffer *between, tombac_buffer *out, uint32_t n)
 {
     const pipeline_affine first = {1, 3, n}, second = {5, 7, n};
     tombac_error *error = NULL;
@@ -35,7 +35,8 @@ static tombac_operation *record(tombac_device *device, const kernels *k, tombac_
         check(pipeline_scale_128(k->scale, grid, in, between, &first, &scale, &error), &error);
     else
         check(pipeline_scale_256(k->scale, grid, in, between, &first, &scale, &error), &error);
-    check(pipeline_finish(k->finish, tombac_for_elements(n, 256), between, out, &second, &finish, &error), &error);
+    check(pipeline_finish(k->finish, tombac_for_elements(n, 256), between, out, &second, &finish, &error),
+        &error);
     tombac_operation *parts[] = {scale, finish};
     check(tombac_operation_all(parts, 2, &both, &error), &error);
     tombac_operation_release(scale);
@@ -67,11 +68,13 @@ static void run(tombac_device *device, const kernels *k, uint32_t n)
     for (uint32_t i = 0; i < n; i++) {
         float expected = ((float)(i % 1024) * 0.25f + 3) * factor * 5 + 7;
         if (((const float *)seen)[i] == expected) continue;
-        fprintf(stderr, "pipeline: n = %u: element %u is %g, not %g\n", n, i, ((const float *)seen)[i], expected);
+        fprintf(
+            stderr, "pipeline: n = %u: element %u is %g, not %g\n", n, i, ((const float *)seen)[i], expected);
         exit(1);
     }
     check(tombac_buffer_end_read(out, &error), &error);
-    printf("pipeline n = %u with threadgroups of %u on %s: right\n", n, k->threadgroup, tombac_device_name(device));
+    printf("pipeline n = %u with threadgroups of %u on %s: right\n", n, k->threadgroup,
+        tombac_device_name(device));
     tombac_operation_release(both);
     tombac_buffer_release(in);
     tombac_buffer_release(between);

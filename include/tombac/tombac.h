@@ -10,6 +10,32 @@
  *     tombac_operation *operation;  a launch, or what is made of several, as a thing that runs later
  *     tombac_sequence  *sequence;   many launches that are submitted together
  *
+ * A kernel `twice` of a file, run on some numbers (this and the other examples are built and run by the tests):
+ *
+ * @code
+ * tombac_status twice(tombac_device *device, float *numbers, uint32_t count, tombac_error **error)
+ * {
+ *     tombac_library *library = NULL;
+ *     tombac_kernel *kernel = NULL;
+ *     tombac_buffer *buffer = NULL;
+ *     tombac_launch *launch = NULL;
+ *     tombac_status status = tombac_library_create_from_file(device, "twice.metal", NULL, &library, error);
+ *     if (status == TOMBAC_OK) status = tombac_kernel_create(library, "twice", NULL, 0, &kernel, error);
+ *     if (status == TOMBAC_OK) status = tombac_buffer_create(device, count * sizeof *numbers, numbers, &buffer, error);
+ *     if (status == TOMBAC_OK) status = tombac_launch_create(kernel, &launch, error);
+ *     if (status == TOMBAC_OK) status = tombac_launch_set_buffer(launch, 0, buffer, 0, error);
+ *     if (status == TOMBAC_OK) status = tombac_launch_set_grid(launch, tombac_for_elements(count, 256), error);
+ *     if (status == TOMBAC_OK) status = tombac_launch_submit(launch, error);
+ *     if (status == TOMBAC_OK) status = tombac_launch_wait(launch, error);
+ *     for (uint32_t i = 0; i < count && status == TOMBAC_OK; i++) numbers[i] = ((float *)tombac_buffer_contents(buffer))[i];
+ *     tombac_launch_release(launch);
+ *     tombac_buffer_release(buffer);
+ *     tombac_kernel_release(kernel);
+ *     tombac_library_release(library);
+ *     return status;
+ * }
+ * @endcode
+ *
  * Conventions
  *   - Objects are opaque and reference counted: a _create/_open call gives one reference, _retain adds one, _release
  *     takes one away (NULL is allowed). An object keeps alive what it needs (a kernel its library, ...).
@@ -259,6 +285,21 @@ typedef struct tombac_element {
 #define TOMBAC_ELEMENT_STRUCT(ctype, members)                                                                            \
     {TOMBAC_TYPE_OTHER, 0, false, sizeof(ctype), _Alignof(ctype), #ctype, members, sizeof(members) / sizeof *(members)}
 
+/* A buffer of floats, filled in place:
+ *
+ * @code
+ * tombac_status counting(tombac_device *device, size_t count, tombac_buffer **buffer, tombac_error **error)
+ * {
+ *     static const tombac_element floats = TOMBAC_ELEMENT(TOMBAC_TYPE_F32, float);
+ *     void *data;
+ *     tombac_status status = tombac_buffer_create_elements(device, &floats, count, NULL, buffer, error);
+ *     if (status == TOMBAC_OK) status = tombac_buffer_begin_write(*buffer, &data, error);
+ *     if (status != TOMBAC_OK) return status;
+ *     for (size_t i = 0; i < count; i++) ((float *)data)[i] = (float)i;
+ *     return tombac_buffer_end_write(*buffer, error);
+ * }
+ * @endcode
+ */
 /* `count` elements (0 is allowed): a copy of `data`, or zeros where it is NULL. TOMBAC_ERROR_MEMORY if the size overflows or
  * is more than the device's limit. */
 TOMBAC_API tombac_status tombac_buffer_create_elements(tombac_device *device, const tombac_element *element, size_t count,
@@ -362,6 +403,34 @@ static inline tombac_status tombac_launch_set_grid(tombac_launch *launch, tombac
  * of the failure: by a wait, a poll, a callback or a host view. After that the buffers may be used again. */
 typedef struct tombac_operation tombac_operation;
 
+/* One launch several times, each behind the one before, and a host function at the end:
+ *
+ * @code
+ * tombac_status say_done(void *context, tombac_error **error)
+ * {
+ *     *(bool *)context = true;
+ *     return TOMBAC_OK;
+ * }
+ *
+ * tombac_status repeat(tombac_launch *launch, int times, bool *done, tombac_error **error)
+ * {
+ *     tombac_operation *last = NULL, *all = NULL;
+ *     tombac_status status = tombac_launch_operation(launch, &last, error);
+ *     for (int i = 1; i < times && status == TOMBAC_OK; i++) {
+ *         tombac_operation *next = NULL;
+ *         status = tombac_launch_operation(launch, &next, error);
+ *         if (status == TOMBAC_OK) status = tombac_operation_then(last, next, error);
+ *         tombac_operation_release(last);
+ *         last = next;
+ *     }
+ *     if (status == TOMBAC_OK) status = tombac_operation_map(last, say_done, done, NULL, &all, error);
+ *     if (status == TOMBAC_OK) status = tombac_operation_wait(all, 60, error);
+ *     tombac_operation_release(last);
+ *     tombac_operation_release(all);
+ *     return status;
+ * }
+ * @endcode
+ */
 /* The launch as it stands, checked; the launch may be changed and used again at once. */
 TOMBAC_API tombac_status tombac_launch_operation(
     const tombac_launch *launch, tombac_operation **operation, tombac_error **error);
@@ -422,6 +491,24 @@ TOMBAC_API tombac_status tombac_operation_all(tombac_operation *const *operation
  * From the first use that is recorded until the operation is submitted or dropped, a buffer is reserved: host views and other
  * recordings that conflict with it (one of the two writes) are refused with TOMBAC_ERROR_BUSY. */
 typedef struct tombac_sequence tombac_sequence;
+
+/* @code
+ * tombac_status many(tombac_device *device, tombac_launch *launch, int times, tombac_error **error)
+ * {
+ *     tombac_sequence *sequence = NULL;
+ *     tombac_operation *operation = NULL;
+ *     tombac_status status = tombac_sequence_begin(device, &sequence, error);
+ *     for (int i = 0; i < times && status == TOMBAC_OK; i++) status = tombac_sequence_add(sequence, launch, error);
+ *     if (status == TOMBAC_OK)
+ *         status = tombac_sequence_end(sequence, &operation, error);
+ *     else
+ *         tombac_sequence_release(sequence);
+ *     if (status == TOMBAC_OK) status = tombac_operation_wait(operation, -1, error);
+ *     tombac_operation_release(operation);
+ *     return status;
+ * }
+ * @endcode
+ */
 
 TOMBAC_API tombac_status tombac_sequence_begin(tombac_device *device, tombac_sequence **sequence, tombac_error **error);
 /* Checks and records the launch as it stands. A failure discards the whole recording and gives its buffers free; later calls

@@ -96,7 +96,7 @@ static tombac_status prepare(
                 .bitcode_size = result.bitcode.size,
                 .constants = constants,
                 .constant_count = request->constant_count,
-                .math = request->options.math,
+                .math = kernel->has_math ? kernel->math : request->options.math,
                 .math_library = library,
                 .target = target_level(request)};
             status = ir_prepare(&prepared, &j->kernel, error);

@@ -108,6 +108,15 @@ tombac_status cc_check(const cc_request *request, tb_text *output, tb_text *diag
     return status;
 }
 
+tombac_status cc_emit_msl(const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
+{
+    front_unit *unit = NULL;
+    tombac_status status = cc_open(request, &unit, error);
+    if (status == TOMBAC_OK) status = front_emit_msl(unit, output, error);
+    front_close(unit);
+    return status;
+}
+
 tombac_status cc_emit_source(
     const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
 {

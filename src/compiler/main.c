@@ -22,6 +22,7 @@ static const struct {
 }, emissions[] = {
     /* emit --what NAME */
     {"source", cc_emit_source},
+    {"msl", cc_emit_msl},
     {"ir", cc_emit_ir},
     {"reflection", cc_emit_reflection},
     {"asm", cc_emit_assembly},
@@ -34,7 +35,7 @@ static const char usage[] =
     "       tombac-cc reflect [options] SOURCE\n"
     "       tombac-cc compile [options] --kernel NAME --engine ENGINE [--constant NAME=0xBYTES]... -o FILE SOURCE\n"
     "       tombac-cc emit    [options] --kernel NAME --what WHAT [--engine ENGINE] [--constant ...] SOURCE\n"
-    "options: -std=NAME, -DNAME[=VALUE], -IFOLDER, --math fast|relaxed|safe, -g, -w (no warnings), --name NAME,\n"
+    "options: -x c|metal (default: C where the name ends in .c), -std=NAME, -DNAME[=VALUE], -IFOLDER, --math fast|relaxed|safe, -g, -w (no warnings), --name NAME,\n"
     "         -Wmetal-addr-spaces (member functions without an address space), --fix (check: adds `thread` to them),\n"
     "         --target x86-64-v3|x86-64-v4 (default: this processor's)\n"
     "SOURCE - is standard input; --name is its name in messages.\n";
@@ -97,6 +98,14 @@ static bool parse_math(command *c, const char *value)
     return true;
 }
 
+static bool parse_language(command *c, const char *value)
+{
+    if (!strcmp(value, "c")) c->request.options.language = FRONT_C;
+    else if (!strcmp(value, "metal")) c->request.options.language = FRONT_METAL;
+    else return complain("-x takes c or metal, not '%s'", value);
+    return true;
+}
+
 /* An option whose value is the rest of the argument or the next one; NULL if `argument` is another option. */
 static char *joined_or_next(const char *option, char **arguments, int count, int *i)
 {
@@ -117,6 +126,7 @@ static bool parse_option(command *c, char **arguments, int count, int *i)
     else if (!strcmp(argument, "-w")) options->warnings = false;
     else if (!strcmp(argument, "-Wmetal-addr-spaces")) options->address_space_warnings = true;
     else if (!strcmp(argument, "--fix")) c->request.fix = options->address_space_warnings = true;
+    else if ((value = joined_or_next("-x", arguments, count, i))) return parse_language(c, value);
     else if ((value = joined_or_next("-D", arguments, count, i))) c->defines[options->define_count++] = value;
     else if ((value = joined_or_next("-I", arguments, count, i))) c->folders[options->include_folder_count++] = value;
     else if ((value = joined_or_next("-o", arguments, count, i))) c->request.output_path = value;

@@ -32,6 +32,7 @@ typedef tombac_status cc_verb(
 cc_verb cc_list;  /* list.c */
 cc_verb cc_check; /* list.c */
 cc_verb cc_emit_source;
+cc_verb cc_emit_msl; /* a file in C as Metal source */
 cc_verb cc_compile, cc_reflect, cc_emit_ir, cc_emit_reflection, cc_emit_assembly, cc_emit_simd; /* compile.c */
 
 /* front_open on the request's source. */

@@ -53,7 +53,8 @@ static void read_entry(rt_json *json, const json_t *object, entry *e)
     e->values = rt_json_elements(json, values, "constants", sizeof *e->values, &e->value_count);
     for (size_t i = 0; i < e->value_count; i++) {
         read_value(json, json_array_get(values, i), &e->values[i]);
-        if (i && e->values[i].index <= e->values[i - 1].index) rt_json_fail(json, "constants", "is not sorted");
+        if (i && e->values[i].index <= e->values[i - 1].index)
+            rt_json_fail(json, "constants", "is not sorted");
     }
 }
 
@@ -67,18 +68,21 @@ static void check_names(rt_json *json, const rt_bundle *bundle, const rt_listing
     }
 }
 
-static tombac_status read_index(rt_bundle *bundle, const tb_section *index, rt_listing *listing, tombac_error **error)
+static tombac_status read_index(
+    rt_bundle *bundle, const tb_section *index, rt_listing *listing, tombac_error **error)
 {
     rt_json json = {.name = bundle->name, .error = error};
     json_t *root = rt_json_parse(&json, index->data, index->size);
     if (!root) return json.status;
     uint64_t format = rt_json_unsigned(&json, root, "format", UINT32_MAX);
     if (json.status == TOMBAC_OK && format != TB_BUNDLE_FORMAT)
-        json.status = tb_fail(error, TOMBAC_ERROR_ARTIFACT, "%s: bundle format %llu, this Tombac needs %d", bundle->name,
-            (unsigned long long)format, TB_BUNDLE_FORMAT);
+        json.status = tb_fail(error, TOMBAC_ERROR_ARTIFACT, "%s: bundle format %llu, this Tombac needs %d",
+            bundle->name, (unsigned long long)format, TB_BUNDLE_FORMAT);
     const json_t *kernels = rt_json_array(&json, root, "kernels");
-    bundle->entries = rt_json_elements(&json, kernels, "kernels", sizeof *bundle->entries, &bundle->entry_count);
-    for (size_t i = 0; i < bundle->entry_count; i++) read_entry(&json, json_array_get(kernels, i), &bundle->entries[i]);
+    bundle->entries =
+        rt_json_elements(&json, kernels, "kernels", sizeof *bundle->entries, &bundle->entry_count);
+    for (size_t i = 0; i < bundle->entry_count; i++)
+        read_entry(&json, json_array_get(kernels, i), &bundle->entries[i]);
     if (bundle->entry_count + 1 != bundle->artifact.section_count)
         rt_json_fail(&json, "kernels", "does not match the sections");
     char *text = json.status == TOMBAC_OK ? json_dumps(json_object_get(root, "listing"), JSON_COMPACT) : NULL;
@@ -101,8 +105,8 @@ static tombac_status check_sections(const rt_bundle *bundle, tombac_error **erro
             "'%s' is not a bundle of kernels, as 'tombac build' makes it", bundle->name);
     for (size_t i = 1; i < artifact->section_count; i++)
         if (artifact->sections[i].kind != TB_SECTION_KERNEL)
-            return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "'%s' has a section of the unknown kind %u", bundle->name,
-                (unsigned)artifact->sections[i].kind);
+            return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "'%s' has a section of the unknown kind %u",
+                bundle->name, (unsigned)artifact->sections[i].kind);
     return TOMBAC_OK;
 }
 
@@ -166,20 +170,22 @@ static tombac_status absent(const rt_bundle *bundle, const rt_request *request, 
             same_values(e, request) ? "" : " with other function constants");
     }
     tombac_status status = tb_fail(error, TOMBAC_ERROR_ARTIFACT,
-        "'%s' has no code of kernel '%s' for the device '%s' on this processor (%s); it was built for %s", bundle->name,
-        request->kernel, request->engine, request->target, others.size ? tb_text_string(&others) : "nothing");
+        "'%s' has no code of kernel '%s' for the device '%s' on this processor (%s); it was built for %s",
+        bundle->name, request->kernel, request->engine, request->target,
+        others.size ? tb_text_string(&others) : "nothing");
     tb_text_free(&others);
     return status;
 }
 
-tombac_status rt_bundle_find(
-    const rt_bundle *bundle, const rt_request *request, const void **bytes, size_t *size, tombac_error **error)
+tombac_status rt_bundle_find(const rt_bundle *bundle, const rt_request *request, const void **bytes,
+    size_t *size, tombac_error **error)
 {
     const entry *best = NULL;
     for (size_t i = 0; i < bundle->entry_count; i++) {
         const entry *e = &bundle->entries[i];
         bool fits = strcmp(e->name, request->kernel) == 0 && strcmp(e->engine, request->engine) == 0 &&
-                    same_values(e, request) && rt_target_runs(e->target);
+                    same_values(e, request) &&
+                    (request->driver_target ? strcmp(e->target, request->target) == 0 : rt_target_runs(e->target));
         /* "x86-64", "x86-64-v2", ...: levels order as their names do */
         if (fits && (!best || strcmp(e->target, best->target) > 0)) best = e;
     }

@@ -11,7 +11,7 @@ tombac_status rt_bundle_open(
     const char *name, tb_text *bytes, rt_bundle **bundle, rt_listing *listing, tombac_error **error);
 void rt_bundle_close(rt_bundle *bundle);
 /* The artifact of the requested kernel, engine and constants for the best target that this processor runs. */
-tombac_status rt_bundle_find(
-    const rt_bundle *bundle, const rt_request *request, const void **bytes, size_t *size, tombac_error **error);
+tombac_status rt_bundle_find(const rt_bundle *bundle, const rt_request *request, const void **bytes,
+    size_t *size, tombac_error **error);
 
 #endif

@@ -60,6 +60,10 @@ static void add_all(command *c, const rt_compiler *compiler, const rt_request *r
         add(c, "", request->kernel);
         add(c, "", "--engine");
         add(c, "", request->engine);
+        if (request->driver_target) {
+            add(c, "", "--target");
+            add(c, "", request->target);
+        }
         for (size_t i = 0; i < request->value_count; i++) add_value(c, &request->values[i]);
         add(c, "", "-o");
         add(c, "", output);
@@ -227,6 +231,8 @@ static bool first_location(const char *text, char **file, unsigned *line, unsign
 tombac_status rt_compiler_fail(
     const rt_request *request, int exit_status, const char *diagnostics, tombac_error **error)
 {
+    static const char own[] = PROGRAM ": error: "; /* how it begins where it speaks for itself */
+    if (strncmp(diagnostics, own, sizeof own - 1) == 0) diagnostics += sizeof own - 1;
     tombac_status status = TOMBAC_ERROR_COMPILER;
     size_t length = strlen(diagnostics);
     while (length && diagnostics[length - 1] == '\n') length--;

@@ -1,5 +1,5 @@
-/* Launch contracts; see contract.h. A relation is evaluated while it is parsed (recursive descent); before there is a launch,
- * for form and names only. */
+/* Launch contracts; see contract.h. A relation is evaluated while it is parsed (recursive descent); before
+ * there is a launch, for form and names only. */
 #include "runtime/contract.h"
 
 #include "base/text.h"
@@ -131,7 +131,14 @@ static int64_t extent(reader *r, bool bytes)
 static int64_t load(reader *r, const char *name, tombac_type type, const void *from)
 {
     union {
-        uint8_t u8; int8_t s8; uint16_t u16; int16_t s16; uint32_t u32; int32_t s32; uint64_t u64; int64_t s64;
+        uint8_t u8;
+        int8_t s8;
+        uint16_t u16;
+        int16_t s16;
+        uint32_t u32;
+        int32_t s32;
+        uint64_t u64;
+        int64_t s64;
     } v = {0};
     memcpy(&v, from, tombac_type_size(type));
     switch (type) {
@@ -191,7 +198,8 @@ static int64_t argument_value(reader *r, span name)
     if (!r->run || r->off) return 1;
     const rt_binding *binding = &r->run->bindings[number];
     if (!r->is_known(r->context, (size_t)number)) {
-        complain(r, "the value of '%s' is not known, because it is bound to a buffer; bind it by bytes", a->name);
+        complain(
+            r, "the value of '%s' is not known, because it is bound to a buffer; bind it by bytes", a->name);
         return 0;
     }
     if (offset + tombac_type_size(type) > binding->size) {
@@ -246,13 +254,18 @@ static int64_t primary(reader *r)
         expect(r, ")");
     } else {
         span name = take_name(r);
-        if (is_wrong(r)) value = 0;
-        else if (equals(name, "len") && *r->at == '(') value = extent(r, false);
-        else if (equals(name, "bytes") && *r->at == '(') value = extent(r, true);
-        else if (equals(name, "grid")) value = geometry(r, r->run ? r->run->dispatch.threads_per_grid : NULL);
+        if (is_wrong(r))
+            value = 0;
+        else if (equals(name, "len") && *r->at == '(')
+            value = extent(r, false);
+        else if (equals(name, "bytes") && *r->at == '(')
+            value = extent(r, true);
+        else if (equals(name, "grid"))
+            value = geometry(r, r->run ? r->run->dispatch.threads_per_grid : NULL);
         else if (equals(name, "threadgroup"))
             value = geometry(r, r->run ? r->run->dispatch.dispatch_threads_per_threadgroup : NULL);
-        else value = argument_value(r, name);
+        else
+            value = argument_value(r, name);
     }
     r->depth--;
     return value;
@@ -384,8 +397,8 @@ tombac_status rt_contract_check(const rt_manifest *manifest, tombac_error **erro
         evaluate(&r, manifest->requirements[i]);
         if (!is_wrong(&r)) continue;
         tombac_status status = tb_fail(error, TOMBAC_ERROR_SOURCE,
-            "%s:%u: kernel '%s': [[tombac::requires(\"%s\")]]: %s", manifest->file, manifest->line, manifest->kernel,
-            manifest->requirements[i], tb_text_string(&r.wrong));
+            "%s:%u: kernel '%s': [[tombac::requires(\"%s\")]]: %s", manifest->file, manifest->line,
+            manifest->kernel, manifest->requirements[i], tb_text_string(&r.wrong));
         tb_error_set_location(error, manifest->file, manifest->line, 0);
         tb_text_free(&r.wrong);
         return status;
@@ -405,13 +418,13 @@ tombac_status rt_contract_verify(const rt_manifest *manifest, const rt_run *run,
         else if (r.off)
             status = TOMBAC_OK;
         else if (r.wrong.size)
-            status = tb_fail(error, TOMBAC_ERROR_CONTRACT, "kernel '%s' requires %s, but %s", manifest->kernel,
-                manifest->requirements[i], r.wrong.data);
+            status = tb_fail(error, TOMBAC_ERROR_CONTRACT, "kernel '%s' requires %s, but %s",
+                manifest->kernel, manifest->requirements[i], r.wrong.data);
         else if (!holds)
             status = tb_fail(error, TOMBAC_ERROR_CONTRACT,
                 "kernel '%s' requires %s, but %.*s is %" PRId64 " and %.*s is %" PRId64, manifest->kernel,
-                manifest->requirements[i], width(r.left), r.left.begin, r.left_value, width(r.right), r.right.begin,
-                r.right_value);
+                manifest->requirements[i], width(r.left), r.left.begin, r.left_value, width(r.right),
+                r.right.begin, r.right_value);
         tb_text_free(&r.wrong);
         if (status != TOMBAC_OK) return status;
     }

@@ -36,7 +36,7 @@ static tombac_status choose(const char *name, const rt_driver **driver, tombac_e
         }
         tb_text_free(&known);
         *driver = rt_drivers[i];
-        if (is_available(*driver)) return TOMBAC_OK;
+        if (is_available(*driver) || (*driver)->open) return TOMBAC_OK; /* open says why not */
         return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "this processor cannot run the device '%s'", name);
     }
     tombac_status status =
@@ -72,7 +72,9 @@ tombac_status tombac_device_open(const char *name, tombac_device **device, tomba
     made->max_buffer_size = physical_memory();
     made->time_limit = time_limit_from_environment();
     pthread_mutex_init(&made->hazards, NULL);
-    status = rt_cache_open(&made->cache, error);
+    status = driver->open ? driver->open(&made->driver_state, error) : TOMBAC_OK;
+    made->opened = status == TOMBAC_OK;
+    if (status == TOMBAC_OK) status = rt_cache_open(&made->cache, error);
     if (status == TOMBAC_OK) status = rt_queue_create(0, &made->queue, error);
     const char *trace = getenv("TOMBAC_TRACE");
     if (status == TOMBAC_OK && trace && *trace) status = rt_trace_open(trace, driver->name, &made->trace, error);
@@ -96,6 +98,7 @@ void tombac_device_release(tombac_device *device)
     rt_trace_close(device->trace);
     pthread_mutex_destroy(&device->hazards);
     rt_cache_close(&device->cache);
+    if (device->opened && device->driver->close) device->driver->close(device->driver_state);
     free(device);
 }
 

@@ -29,7 +29,10 @@ static tombac_status check_manifest(const job *j, const rt_manifest *manifest, t
     if (strcmp(manifest->kernel, j->request.kernel) != 0)
         return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "the artifact holds the kernel '%s', not '%s'",
             manifest->kernel, j->request.kernel);
-    if (!rt_target_runs(manifest->target))
+    if (j->request.driver_target && strcmp(manifest->target, j->request.target) != 0)
+        return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "the artifact is for '%s', not '%s'", manifest->target,
+            j->request.target);
+    if (!j->request.driver_target && !rt_target_runs(manifest->target))
         return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "the artifact is for '%s', but this processor is '%s'",
             manifest->target, rt_target_host());
     return TOMBAC_OK;
@@ -70,13 +73,20 @@ static bool from_cache(const job *j, tombac_kernel *kernel, tombac_status *statu
     if (!rt_cache_get(j->cache, &j->key, j->compiler.identity, &response)) return false;
     bool settled;
     if (response.exit_status == 0) {
-        settled = load(j, response.output.data, response.output.size, kernel, NULL) == TOMBAC_OK;
+        tombac_error *failure = NULL;
+        *status = load(j, response.output.data, response.output.size, kernel, &failure);
+        settled = *status != TOMBAC_ERROR_ARTIFACT; /* a bad artifact is made anew; other failures are the device's */
+        if (*status != TOMBAC_OK && settled && error)
+            *error = failure;
+        else
+            tombac_error_release(failure);
     } else {
         *status =
             rt_compiler_fail(&j->request, response.exit_status, tb_text_string(&response.diagnostics), error);
         settled = true;
     }
     rt_response_free(&response);
+    if (!settled) *status = TOMBAC_OK;
     return settled;
 }
 
@@ -155,8 +165,14 @@ tombac_status tombac_kernel_create(tombac_library *library, const char *name,
         atomic_init(&made->references, 1);
         made->library = tombac_library_retain(library);
         job j = {.library = library,
-            .request = {&library->source, name, driver->name, rt_target_host(), driver->line_tables, values,
-                constant_count}};
+            .request = {.source = &library->source,
+                .kernel = name,
+                .engine = driver->name,
+                .target = driver->target ? driver->target(library->device->driver_state) : rt_target_host(),
+                .driver_target = driver->target != NULL,
+                .line_tables = driver->line_tables,
+                .values = values,
+                .value_count = constant_count}};
         double begin = rt_now();
         status = make(&j, made, error);
         double end = rt_now();

@@ -66,7 +66,8 @@ static tombac_status check_memory(const tombac_launch *launch, const rt_argument
             a->type_name, a->size);
     tb_text why = {0};
     if (buffer && !rt_element_matches(a, buffer, &why)) {
-        tombac_status status = fail(launch, a, error, "has a buffer of another type: %s", tb_text_string(&why));
+        tombac_status status =
+            fail(launch, a, error, "has a buffer of another type: %s", tb_text_string(&why));
         tb_text_free(&why);
         return status;
     }
@@ -183,7 +184,8 @@ tombac_status rt_launch_check(
     if (status == TOMBAC_OK) status = check_threadgroup_size(launch, error);
     if (status == TOMBAC_OK) status = fill_dispatch(launch, &run->dispatch, empty, error);
     run->bindings = bindings;
-    if (status == TOMBAC_OK) status = rt_contract_verify(&launch->kernel->manifest, run, is_bytes, launch, error);
+    if (status == TOMBAC_OK)
+        status = rt_contract_verify(&launch->kernel->manifest, run, is_bytes, launch, error);
     if (status != TOMBAC_OK) tb_error_set_kernel(error, kernel);
     return status;
 }

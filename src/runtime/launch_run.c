@@ -23,7 +23,11 @@ static bool run(tombac_operation *operation, tombac_status *status, tombac_error
 {
     rt_launch_run *launch = (rt_launch_run *)operation;
     if (launch->empty) return true;
+    double seconds = -1;
+    launch->run.seconds = &seconds;
     *status = operation->device->driver->run(launch->kernel->code, &launch->run, error);
+    launch->run.seconds = NULL;
+    operation->kernel_seconds = seconds;
     return true;
 }
 

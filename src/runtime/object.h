@@ -42,6 +42,8 @@ typedef struct rt_element {
 struct tombac_device {
     rt_references references;
     const rt_driver *driver;
+    void *driver_state; /* what driver->open made */
+    bool opened;
     rt_cache cache;
     rt_queue *queue;
     size_t max_buffer_size;

@@ -471,7 +471,7 @@ tombac_times tombac_operation_get_times(const tombac_operation *operation)
     if (!operation || state_of(operation) != RT_OPERATION_ENDED) return (tombac_times){0};
     double begun = operation->begun ? operation->begun : operation->ended;
     return (tombac_times){.queue_seconds = begun - operation->submitted,
-        .device_seconds = operation->ran,
+        .device_seconds = operation->kernel_seconds > 0 ? operation->kernel_seconds : operation->ran,
         .compile_seconds = operation->compile_seconds};
 }
 

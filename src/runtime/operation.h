@@ -69,6 +69,7 @@ struct tombac_operation {
     atomic_bool observed;           /* somebody was told of the failure */
     double submitted, begun, ended; /* monotonic seconds */
     double ran;                     /* seconds in `run` */
+    double kernel_seconds;          /* of these in the kernel alone, by the driver's own clock; not above 0: not known */
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     size_t waiters;

@@ -2,6 +2,7 @@
 #include "tool/build.h"
 
 #include "base/file.h"
+#include "tool/compiler.h"
 #include "tool/message.h"
 #include "tool/verbs.h"
 
@@ -17,6 +18,7 @@ static const char help[] =
     "  -o FILE                   the artifact; default: the source's name with .tombac, here\n"
     "  --header FILE             also write a C header with the artifact and a launch function per kernel\n"
     "  --name NAME               prefix of the header's names; default: the artifact's name\n"
+    "  --emit msl                write a file of kernels in C as Metal source instead (to -o, else standard output)\n"
     "  --kernel NAME             only this kernel (may be repeated)\n"
     "  --target TARGET           check, cpu-v3 or cpu-v4 (may be repeated; default: all three)\n"
     "  --set CONSTANT=VALUE      set a function constant, by name or index\n"
@@ -31,6 +33,7 @@ static const char help[] =
 enum {
     OPTION_HEADER = TOOL_OPTION_OWN,
     OPTION_NAME,
+    OPTION_EMIT,
     OPTION_KERNEL,
     OPTION_TARGET,
     OPTION_SET,
@@ -38,7 +41,8 @@ enum {
     OPTION_DEPFILE
 };
 static const struct option known[] = {{"header", required_argument, NULL, OPTION_HEADER},
-    {"name", required_argument, NULL, OPTION_NAME}, {"kernel", required_argument, NULL, OPTION_KERNEL},
+    {"name", required_argument, NULL, OPTION_NAME},
+    {"emit", required_argument, NULL, OPTION_EMIT}, {"kernel", required_argument, NULL, OPTION_KERNEL},
     {"target", required_argument, NULL, OPTION_TARGET}, {"set", required_argument, NULL, OPTION_SET},
     {"locked", no_argument, NULL, OPTION_LOCKED}, {"depfile", required_argument, NULL, OPTION_DEPFILE},
     TOOL_COMPILE_LONG, {NULL, 0, NULL, 0}};
@@ -62,6 +66,10 @@ static tombac_status take_option(build_options *options, int code, bool *taken, 
     case 'o': options->output = optarg; return TOMBAC_OK;
     case OPTION_HEADER: options->header = optarg; return TOMBAC_OK;
     case OPTION_NAME: options->name = optarg; return TOMBAC_OK;
+    case OPTION_EMIT:
+        options->emit = optarg;
+        if (strcmp(optarg, "msl") == 0) return TOMBAC_OK;
+        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "--emit is msl here, not '%s'", optarg);
     case OPTION_DEPFILE: options->depfile = optarg; return TOMBAC_OK;
     case OPTION_LOCKED: options->locked = true; return TOMBAC_OK;
     case OPTION_KERNEL: return tool_words_add(&options->kernels, optarg, error);
@@ -188,8 +196,28 @@ static tombac_status finish(
     return status;
 }
 
+/* A file of kernels in C as Metal source. */
+static tombac_status emit(const build_options *options, tombac_error **error)
+{
+    tool_words extra = {0};
+    tb_process process = {0};
+    tombac_status status = tool_words_add(&extra, "--what", error);
+    if (status == TOMBAC_OK) status = tool_words_add(&extra, options->emit, error);
+    if (status == TOMBAC_OK)
+        status = tool_compiler_run("emit", &options->compile, &extra, options->source, &process, error);
+    if (status == TOMBAC_OK && options->output)
+        status = write_if_changed(options->output, &process.output, error);
+    else if (status == TOMBAC_OK)
+        fwrite(tb_text_string(&process.output), 1, process.output.size, stdout);
+    tb_text_free(&process.output);
+    tb_text_free(&process.errors);
+    tool_words_free(&extra);
+    return status;
+}
+
 static tombac_status build(build_options *options, tombac_error **error)
 {
+    if (options->emit) return emit(options, error);
     tb_text output = {0}, name = {0}, keep[4] = {{0}}, bundle = {0};
     char source[PATH_MAX];
     if (!options->output) {

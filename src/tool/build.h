@@ -18,6 +18,7 @@ typedef struct build_options {
     tool_words constants; /* NAME=VALUE */
     tool_words targets;   /* names of build_targets; none: all */
     bool locked;
+    const char *emit; /* "msl", or NULL */
     const char *source;                           /* FILE as given */
     const char *output, *header, *name, *depfile; /* NULL where not given, but output and name */
 } build_options;

@@ -170,6 +170,14 @@ static void write_kernel(build_writer *writer, const json_t *kernel)
         if (!is_value(argument)) write_element(writer, argument);
     }
     build_identifier(&name, string(kernel, "name"));
+    if (strcmp(tb_text_string(&name), "open") == 0 || strcmp(tb_text_string(&name), "artifact") == 0)
+        tb_text_putc(&name, '_'); /* these are the header's own */
+    tb_text key = {0};
+    tb_text_printf(&key, "function %s", tb_text_string(&name));
+    if (json_object_get(writer->structs, tb_text_string(&key))) writer->conflict = true;
+    json_object_set_new(writer->structs, tb_text_string(&key), json_true());
+    if (key.bad) out->bad = true;
+    tb_text_free(&key);
     tb_text_printf(out,
         "/* Makes an operation of kernel %s (%s:%zu), a tombac_kernel of %s_open's library; see "
         "tombac_operation.\n",
@@ -266,7 +274,8 @@ tombac_status build_header(
     tb_text_puts(out, "#undef TOMBAC_STATIC_ASSERT\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
     if (status == TOMBAC_OK && writer.conflict)
         status = tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,
-            "two kernels of '%s' have different structs of one name; build a header for each with --kernel",
+            "two different kernels or structs of '%s' have one name in C; build several headers with "
+            "--kernel",
             options->source);
     if (status == TOMBAC_OK && out->bad) status = tb_fail_memory(error);
     json_decref(writer.structs);

@@ -155,10 +155,22 @@ static bool is_among(const tool_words *words, const char *word)
     return found;
 }
 
+/* How many artifacts the bundle will hold. */
+static size_t count_wanted(const maker *m)
+{
+    size_t kernels = 0, targets = 0, i;
+    json_t *kernel;
+    json_array_foreach(json_object_get(m->listing, "kernels"), i, kernel) kernels +=
+        is_among(&m->options->kernels, json_string_value(json_object_get(kernel, "name")));
+    for (const build_target *t = build_targets; t->name; t++)
+        targets += is_among(&m->options->targets, t->name);
+    return kernels * targets;
+}
+
 static tombac_status compile_all(maker *m, tombac_error **error)
 {
     const json_t *kernels = json_object_get(m->listing, "kernels");
-    size_t room = json_array_size(kernels) * 3;
+    size_t room = count_wanted(m);
     if (room == 0) return tb_fail(error, TOMBAC_ERROR_NOT_FOUND, "'%s' has no kernels", m->options->source);
     if (room >= TB_MAX_SECTIONS)
         return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,

@@ -11,16 +11,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char help[] = "Usage: tombac doctor\n\n"
-                           "Tries the compiler, Metal's headers, the compile cache and every device, and says for each thing\n"
-                           "that is missing what installs or repairs it. Exit status 1 if something is missing.\n\n"
-                           "  -h, --help  this text\n";
+static const char help[] =
+    "Usage: tombac doctor\n\n"
+    "Tries the compiler, Metal's headers, the compile cache and every device, and says for each thing\n"
+    "that is missing what installs or repairs it. Exit status 1 if something is missing.\n\n"
+    "  -h, --help  this text\n";
 
 /* Prints one finding; a problem comes with its cure. */
 static bool report(bool good, const char *what, const char *found, const char *cure)
 {
-    printf("%s%s%s  %-9s %s\n", tool_colour(stdout, good ? TOOL_GREEN : TOOL_RED), good ? "ok     " : "MISSING",
-        tool_colour(stdout, TOOL_PLAIN), what, found);
+    printf("%s%s%s  %-9s %s\n", tool_colour(stdout, good ? TOOL_GREEN : TOOL_RED),
+        good ? "ok     " : "MISSING", tool_colour(stdout, TOOL_PLAIN), what, found);
     if (!good && cure) printf("         %-9s %s\n", "", cure);
     return good;
 }
@@ -35,7 +36,9 @@ static bool check_clang(void)
     tombac_error *error = NULL;
     tombac_status status = tb_process_run(&process, &error);
     bool good = status == TOMBAC_OK && process.exit_status == 0;
-    const char *said = good ? tb_text_string(&process.output) : error ? tombac_error_message(error) : "it does not run";
+    const char *said = good    ? tb_text_string(&process.output)
+                       : error ? tombac_error_message(error)
+                               : "it does not run";
     tb_text line = {0};
     tb_text_append(&line, said, strcspn(said, "\n"));
     report(good, "clang", tb_text_string(&line),
@@ -54,7 +57,8 @@ static bool check_compiler(void)
     struct stat facts;
     bool good = path && stat(path, &facts) == 0 && S_ISREG(facts.st_mode) && access(path, X_OK) == 0;
     report(good, "compiler", path ? path : "out of memory",
-        "install the whole package again (cmake --install, or apt install ./tombac_*.deb), or set TOMBAC_CC to tombac-cc");
+        "install the whole package again (cmake --install, or apt install ./tombac_*.deb), or set TOMBAC_CC "
+        "to tombac-cc");
     free(path);
     return good;
 }
@@ -82,9 +86,10 @@ static bool check_cache(void)
 
 /* ---- Headers and devices: a kernel that uses Metal's library is compiled and run ---- */
 
-static const char source[] = "#include <metal_stdlib>\nusing namespace metal;\n"
-                             "kernel void doctor(device float *out [[buffer(0)]], uint i [[thread_position_in_grid]])\n"
-                             "{ out[i] = fma(float(i), 3.0f, 1.0f) + float(popcount(i)); }\n";
+static const char source[] =
+    "#include <metal_stdlib>\nusing namespace metal;\n"
+    "kernel void doctor(device float *out [[buffer(0)]], uint i [[thread_position_in_grid]])\n"
+    "{ out[i] = fma(float(i), 3.0f, 1.0f) + float(popcount(i)); }\n";
 enum { THREADS = 100 };
 
 static bool is_right(const float *out)
@@ -107,7 +112,8 @@ static tombac_status try_device(const char *name, tombac_error **error)
         status = tombac_library_create_from_source(
             device, "doctor.metal", source, sizeof source - 1, &options, &library, error);
     if (status == TOMBAC_OK) status = tombac_kernel_create(library, "doctor", NULL, 0, &kernel, error);
-    if (status == TOMBAC_OK) status = tombac_buffer_create(device, THREADS * sizeof(float), NULL, &out, error);
+    if (status == TOMBAC_OK)
+        status = tombac_buffer_create(device, THREADS * sizeof(float), NULL, &out, error);
     if (status == TOMBAC_OK) status = tombac_launch_create(kernel, &launch, error);
     if (status == TOMBAC_OK) status = tombac_launch_set_buffer(launch, 0, out, 0, error);
     if (status == TOMBAC_OK) status = tombac_launch_set_grid(launch, tombac_for_elements(THREADS, 64), error);
@@ -146,7 +152,8 @@ static bool check_devices(void)
         tombac_error_release(error);
     }
     if (tombac_device_count() == 0)
-        return report(false, "device", "none", "this processor lacks AVX2 (x86-64-v3), which Tombac's devices need");
+        return report(
+            false, "device", "none", "this processor lacks AVX2 (x86-64-v3), which Tombac's devices need");
     return good;
 }
 

@@ -53,6 +53,6 @@ int main(int count, char **arguments)
     if (suggestion.best)
         tool_complain("unknown %s '%s'; did you mean '%s'?", kind, verb, suggestion.best);
     else
-        tool_complain("unknown %s '%s'; the verbs are run, check, inspect, build and info", kind, verb);
+        tool_complain("unknown %s '%s'; the verbs are run, check, inspect, build, doctor and info", kind, verb);
     return TOOL_USAGE;
 }

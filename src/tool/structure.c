@@ -14,6 +14,7 @@ typedef struct member {
     size_t offset, count, stride; /* stride: bytes from one element of an array to the next */
     tombac_type type;
     size_t vector_length, scalar_size;
+    size_t columns; /* of a matrix, whose vector_length is that of a column; else 0 */
     const json_t *members;
 } member;
 
@@ -35,6 +36,24 @@ static const char *string_of(const json_t *object, const char *key)
     return text ? text : "";
 }
 
+/* A matrix is known by its type's name: "float3x2" is 3 columns of 2. */
+static void matrix_read(member *m)
+{
+    static const struct {
+        const char *name;
+        tombac_type type;
+    } scalars[] = {{"float", TOMBAC_TYPE_F32}, {"half", TOMBAC_TYPE_F16}, {"bfloat", TOMBAC_TYPE_BF16}};
+    for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++) {
+        size_t length = strlen(scalars[i].name);
+        const char *rest = m->type_name + length;
+        if (strncmp(m->type_name, scalars[i].name, length) != 0 || strlen(rest) != 3 || rest[1] != 'x') continue;
+        if (rest[0] < '2' || rest[0] > '4' || rest[2] < '2' || rest[2] > '4') continue;
+        m->type = scalars[i].type;
+        m->columns = (size_t)(rest[0] - '0');
+        m->vector_length = (size_t)(rest[2] - '0');
+    }
+}
+
 /* False where the description does not fit into `limit` bytes: a defect of the reflection, never trusted. */
 static bool member_read(const json_t *json, size_t limit, member *m)
 {
@@ -50,10 +69,13 @@ static bool member_read(const json_t *json, size_t limit, member *m)
     if (!json_array_size(m->members)) m->members = NULL;
     if (m->count == 0) m->count = 1;
     if (m->vector_length == 0) m->vector_length = 1;
+    m->columns = 0;
+    if (m->type == TOMBAC_TYPE_OTHER && !m->members) matrix_read(m);
     if (m->offset > limit || size > limit - m->offset || size % m->count) return false;
     m->stride = size / m->count;
     m->scalar_size = tool_type_size(m->type);
-    return m->vector_length <= 4 && m->scalar_size * m->vector_length <= m->stride;
+    size_t room = m->columns ? m->stride / m->columns : m->stride;
+    return m->vector_length <= 4 && m->scalar_size * m->vector_length <= room;
 }
 
 static tombac_status wrong(parser *p, const member *m, const char *expected)
@@ -83,7 +105,30 @@ static tombac_status parse_scalar(parser *p, const member *m, unsigned char *byt
 static tombac_status parse_struct(
     parser *p, const json_t *members, unsigned char *bytes, size_t size, unsigned depth);
 
-/* One element of a member: a scalar, a vector in braces, or a struct. */
+static tombac_status parse_vector(parser *p, const member *m, unsigned char *bytes)
+{
+    if (!tool_cursor_take(p->cursor, '{')) return wrong(p, m, "'{' of a vector");
+    for (size_t i = 0; i < m->vector_length; i++) {
+        if (i && !tool_cursor_take(p->cursor, ',')) return wrong(p, m, "one more component of the vector");
+        tombac_status status = parse_scalar(p, m, bytes + i * m->scalar_size);
+        if (status != TOMBAC_OK) return status;
+    }
+    return tool_cursor_take(p->cursor, '}') ? TOMBAC_OK : wrong(p, m, "'}' of a vector");
+}
+
+/* Its columns, in braces. */
+static tombac_status parse_matrix(parser *p, const member *m, unsigned char *bytes)
+{
+    if (!tool_cursor_take(p->cursor, '{')) return wrong(p, m, "'{' of a matrix");
+    for (size_t i = 0; i < m->columns; i++) {
+        if (i && !tool_cursor_take(p->cursor, ',')) return wrong(p, m, "one more column of the matrix");
+        tombac_status status = parse_vector(p, m, bytes + i * (m->stride / m->columns));
+        if (status != TOMBAC_OK) return status;
+    }
+    return tool_cursor_take(p->cursor, '}') ? TOMBAC_OK : wrong(p, m, "'}' of a matrix");
+}
+
+/* One element of a member: a scalar, a vector in braces, a matrix, or a struct. */
 static tombac_status parse_element(parser *p, const member *m, unsigned char *bytes, unsigned depth)
 {
     if (m->members) return parse_struct(p, m->members, bytes, m->stride, depth + 1);
@@ -92,14 +137,8 @@ static tombac_status parse_element(parser *p, const member *m, unsigned char *by
             "%s: member '%s' is a %s, which has no notation; give the struct as bytes", p->what, m->name,
             m->type_name);
     }
-    if (m->vector_length == 1) return parse_scalar(p, m, bytes);
-    if (!tool_cursor_take(p->cursor, '{')) return wrong(p, m, "'{' of a vector");
-    for (size_t i = 0; i < m->vector_length; i++) {
-        if (i && !tool_cursor_take(p->cursor, ',')) return wrong(p, m, "one more component of the vector");
-        tombac_status status = parse_scalar(p, m, bytes + i * m->scalar_size);
-        if (status != TOMBAC_OK) return status;
-    }
-    return tool_cursor_take(p->cursor, '}') ? TOMBAC_OK : wrong(p, m, "'}' of a vector");
+    if (m->columns) return parse_matrix(p, m, bytes);
+    return m->vector_length == 1 ? parse_scalar(p, m, bytes) : parse_vector(p, m, bytes);
 }
 
 static tombac_status parse_member(parser *p, const member *m, unsigned char *bytes, unsigned depth)
@@ -189,9 +228,19 @@ tombac_status tool_struct_parse(const char *what, const json_t *members, tool_cu
 static void format_struct(
     const json_t *members, const unsigned char *bytes, size_t size, tb_text *text, unsigned depth);
 
-static void format_element(const member *m, const unsigned char *bytes, tb_text *text, unsigned depth)
+static void format_vector(const member *m, const unsigned char *bytes, tb_text *text)
 {
     char scalar[TOOL_SCALAR_TEXT];
+    if (m->vector_length > 1) tb_text_putc(text, '{');
+    for (size_t i = 0; i < m->vector_length; i++) {
+        tool_scalar_format(m->type, bytes + i * m->scalar_size, scalar);
+        tb_text_printf(text, "%s%s", i ? ", " : "", scalar);
+    }
+    if (m->vector_length > 1) tb_text_putc(text, '}');
+}
+
+static void format_element(const member *m, const unsigned char *bytes, tb_text *text, unsigned depth)
+{
     if (m->members) {
         format_struct(m->members, bytes, m->stride, text, depth + 1);
         return;
@@ -200,12 +249,15 @@ static void format_element(const member *m, const unsigned char *bytes, tb_text 
         tb_text_puts(text, "?");
         return;
     }
-    if (m->vector_length > 1) tb_text_putc(text, '{');
-    for (size_t i = 0; i < m->vector_length; i++) {
-        tool_scalar_format(m->type, bytes + i * m->scalar_size, scalar);
-        tb_text_printf(text, "%s%s", i ? ", " : "", scalar);
+    if (m->columns) tb_text_putc(text, '{');
+    for (size_t i = 0; i < m->columns; i++) {
+        if (i) tb_text_puts(text, ", ");
+        format_vector(m, bytes + i * (m->stride / m->columns), text);
     }
-    if (m->vector_length > 1) tb_text_putc(text, '}');
+    if (m->columns)
+        tb_text_putc(text, '}');
+    else
+        format_vector(m, bytes, text);
 }
 
 static void format_struct(

@@ -109,7 +109,8 @@ static tombac_status library_of(
             return TOMBAC_OK;
         }
     char path[4096];
-    snprintf(path, sizeof path, "%s/%s", test->cache->folder, call->file);
+    bool whole = call->file[0] == '/'; /* a generated source */
+    snprintf(path, sizeof path, "%s%s%s", whole ? "" : test->cache->folder, whole ? "" : "/", call->file);
     tombac_compile_options options = {.standard = call->standard, .math = call->math};
     tombac_status status = tombac_library_create_from_file(test->device, path, &options, library, error);
     if (status != TOMBAC_OK) return status;

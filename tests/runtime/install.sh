@@ -22,8 +22,12 @@ int main(void)
     if (tombac_device_open(NULL, &device, &error) != TOMBAC_OK) return puts(tombac_error_message(error)), 1;
     static const char source[] = "kernel k\n";
     tombac_compile_options options = {.no_cache = true};
-    if (tombac_library_create_from_source(device, NULL, source, strlen(source), &options, &library, &error) != TOMBAC_OK)
-        return puts(tombac_error_message(error)), 1;
+    if (tombac_library_create_from_source(device, NULL, source, strlen(source), &options, &library, &error) != TOMBAC_OK) {
+        puts(tombac_error_message(error));
+        tombac_error_release(error);
+        tombac_device_release(device);
+        return 1;
+    }
     printf("kernel %s\n", tombac_library_kernel_name(library, 0));
     tombac_library_release(library);
     tombac_device_release(device);

@@ -4,6 +4,7 @@
 #include "fake.h"
 
 #include <ftw.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
 
@@ -117,6 +118,28 @@ static tombac_status whole_use(float *result, tombac_error **error)
     return status;
 }
 
+/* Whether as many blocks live as at the start, at once or within two seconds: a device's thread may be the last to let go
+ * of some. */
+static bool live_again(long expected)
+{
+    for (int i = 0; i < 2000 && atomic_load(&live) != expected; i++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    return atomic_load(&live) == expected;
+}
+
+/* Waits until nothing has changed for a tenth of a second. */
+static long settled_live(void)
+{
+    long before = atomic_load(&live);
+    for (int same = 0; same < 100;) {
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        long after = atomic_load(&live);
+        same = after == before ? same + 1 : 0;
+        before = after;
+    }
+    return before;
+}
+
 /* Makes allocation 1, 2, 3, ... fail until the use needs fewer; gives their number. */
 static long sweep(tombac_status (*use)(float *result, tombac_error **error), void (*before)(const world *w), const world *w)
 {
@@ -126,11 +149,12 @@ static long sweep(tombac_status (*use)(float *result, tombac_error **error), voi
         assert_int_equal(use(&result, NULL), TOMBAC_OK);
         assert_true(result == 4);
     }
-    for (long n = 1;; n++) {
+    long live_before = settled_live();
+    int lost = 0; /* times in a row that this n seemed to leak */
+    for (long n = 1;; n += lost ? 0 : 1) {
         if (before) before(w);
         tombac_error *error = NULL;
         result = 0;
-        long live_before = atomic_load(&live);
         atomic_store(&failed, false);
         atomic_store(&countdown, n);
         tombac_status status = use(&result, &error);
@@ -151,8 +175,11 @@ static long sweep(tombac_status (*use)(float *result, tombac_error **error), voi
         if (!correct)
             fail_msg("allocation %ld: %s: %s", n, tombac_status_name(status), tombac_error_message(error));
         tombac_error_release(error);
-        if (atomic_load(&live) != live_before)
-            fail_msg("allocation %ld: %ld blocks leaked", n, atomic_load(&live) - live_before);
+        /* A leak leaks every time. What the C library keeps for one more thread (stacks and their thread-local storage, when
+         * an old thread has not quite ended as a new one starts) comes once. */
+        lost = live_again(live_before) ? 0 : lost + 1;
+        if (lost == 4) fail_msg("allocation %ld: %ld blocks leaked", n, atomic_load(&live) - live_before);
+        if (lost) live_before = settled_live();
     }
 }
 
@@ -303,18 +330,25 @@ static tombac_status use_graph(float *result, tombac_error **error)
     tombac_kernel_release(o.kernel);
     tombac_library_release(o.library);
     tombac_device_release(o.device);
-    /* After a callback the device's thread is the last to let go: until nothing changes any more. */
-    for (int same = 0, i = 0; same < 5 && i < 2000; i++) {
-        long before = atomic_load(&live);
+    /* The device's thread releases the context after the callback. */
+    for (int i = 0; i < 20000 && atomic_load(&o.released) != o.context_taken; i++)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-        same = atomic_load(&live) == before ? same + 1 : 0;
-    }
     assert_int_equal(o.released, o.context_taken); /* once, if the operation took it */
     return status;
 }
 
+static void *wait_a_moment(void *argument)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    return NULL;
+}
+
 static void test_operations(void **state)
 {
+    /* libc keeps the stacks of ended threads, each with a block of its own; how many workers run varies. */
+    pthread_t threads[5];
+    for (int i = 0; i < 5; i++) assert_int_equal(pthread_create(&threads[i], NULL, wait_a_moment, NULL), 0);
+    for (int i = 0; i < 5; i++) pthread_join(threads[i], NULL);
     assert_true(sweep(use_graph, NULL, *state) > 100);
 }
 

@@ -1,5 +1,5 @@
-/* Bundles of kernels on the fake device: choice by device, processor and constants; and every file that is not one, truncated,
- * changed, foreign, newer or inconsistent, refused by name. */
+/* Bundles of kernels on the fake device: choice by device, processor and constants; and every file that is
+ * not one, truncated, changed, foreign, newer or inconsistent, refused by name. */
 #include "artifact/artifact.h"
 #include "graph.h"
 
@@ -12,9 +12,11 @@ static tb_text kernel_file(const part *p)
 {
     tb_text manifest = {0}, object = {0}, file = {0};
     tb_text_printf(&manifest,
-        "{\"format\":1,\"abi\":1,\"tombac\":\"t\",\"engine\":\"%s\",\"target\":\"%s\",\"standard\":\"metal3.2\","
+        "{\"format\":1,\"abi\":1,\"tombac\":\"t\",\"engine\":\"%s\",\"target\":\"%s\",\"standard\":\"metal3."
+        "2\","
         "\"math\":\"fast\",\"kernel\":{\"name\":\"%s\",\"function\":\"f\",\"file\":\"k.metal\",\"line\":1,"
-        "\"max_total_threads_per_threadgroup\":1024,\"static_threadgroup_memory\":0,\"threadgroup_barriers\":false,"
+        "\"max_total_threads_per_threadgroup\":1024,\"static_threadgroup_memory\":0,\"threadgroup_barriers\":"
+        "false,"
         "\"simdgroup_operations\":false,\"arguments\":[]},\"constants\":[],\"dependencies\":[]}",
         p->engine, p->target, p->name);
     tb_text_printf(&object, "FAKE %s", p->command);
@@ -26,7 +28,8 @@ static tb_text kernel_file(const part *p)
     return file;
 }
 
-static const part parts[] = {{"one", "fake", "x86-64", "", "show base"}, {"one", "fake", "x86-64-v9", "", "show future"},
+static const part parts[] = {{"one", "fake", "x86-64", "", "show base"},
+    {"one", "fake", "x86-64-v9", "", "show future"},
     {"one", "fake", "x86-64", "{\"index\":3,\"value\":\"05000000\"}", "show five"},
     {"two", "other", "x86-64", "", "show other"}};
 enum { PARTS = sizeof parts / sizeof *parts };
@@ -35,17 +38,21 @@ static tb_text bundle_of(int format, size_t listed, size_t kernels)
 {
     tb_text index = {0}, files[PARTS], out = {0};
     tb_text_printf(&index,
-        "{\"format\":%d,\"tombac\":\"t\",\"listing\":{\"kernels\":[{\"name\":\"%s\",\"function\":\"f\",\"file\":\"k\","
-        "\"line\":1},{\"name\":\"two\",\"function\":\"g\",\"file\":\"k\",\"line\":2}],\"constants\":[{\"name\":\"size\","
-        "\"index\":3,\"type\":\"uint\",\"scalar\":\"u32\",\"vector_length\":1}],\"dependencies\":[]},\"kernels\":[",
+        "{\"format\":%d,\"tombac\":\"t\",\"listing\":{\"kernels\":[{\"name\":\"%s\",\"function\":\"f\","
+        "\"file\":\"k\","
+        "\"line\":1},{\"name\":\"two\",\"function\":\"g\",\"file\":\"k\",\"line\":2}],\"constants\":[{"
+        "\"name\":\"size\","
+        "\"index\":3,\"type\":\"uint\",\"scalar\":\"u32\",\"vector_length\":1}],\"dependencies\":[]},"
+        "\"kernels\":[",
         format, listed ? "one" : "none");
     tb_section sections[PARTS + 1];
     for (size_t i = 0; i < PARTS; i++) {
         files[i] = kernel_file(&parts[i]);
         sections[i + 1] = (tb_section){TB_SECTION_KERNEL, files[i].data, files[i].size};
         if (i < kernels)
-            tb_text_printf(&index, "%s{\"name\":\"%s\",\"engine\":\"%s\",\"target\":\"%s\",\"constants\":[%s]}",
-                i ? "," : "", parts[i].name, parts[i].engine, parts[i].target, parts[i].constants);
+            tb_text_printf(&index,
+                "%s{\"name\":\"%s\",\"engine\":\"%s\",\"target\":\"%s\",\"constants\":[%s]}", i ? "," : "",
+                parts[i].name, parts[i].engine, parts[i].target, parts[i].constants);
     }
     tb_text_puts(&index, "]}");
     sections[0] = (tb_section){TB_SECTION_INDEX, index.data, index.size};
@@ -55,7 +62,8 @@ static tb_text bundle_of(int format, size_t listed, size_t kernels)
     return out;
 }
 
-static void expect_log(tombac_library *library, const char *name, const tombac_constant *constant, const char *log)
+static void expect_log(
+    tombac_library *library, const char *name, const tombac_constant *constant, const char *log)
 {
     tombac_kernel *kernel = NULL;
     tombac_launch *launch = NULL;
@@ -75,7 +83,8 @@ static void test_choice(void **state)
     graph g = graph_open();
     tb_text bytes = bundle_of(1, 1, PARTS);
     tombac_library *library = NULL;
-    REQUIRE(tombac_library_open_artifact_memory(g.device, "kernels", bytes.data, bytes.size, &library, &require_error));
+    REQUIRE(tombac_library_open_artifact_memory(
+        g.device, "kernels", bytes.data, bytes.size, &library, &require_error));
     tb_text_free(&bytes); /* it was copied */
     assert_int_equal(tombac_library_kernel_count(library), 2);
     assert_string_equal(tombac_library_kernel_name(library, 1), "two");
@@ -86,7 +95,8 @@ static void test_choice(void **state)
     tombac_kernel *kernel = NULL;
     tombac_error *error = NULL;
     tombac_status status = tombac_kernel_create(library, "one", &unknown, 1, &kernel, &error);
-    expect_failure(status, error, TOMBAC_ERROR_ARTIFACT, "'kernels' has no code of kernel 'one' for the device 'fake'");
+    expect_failure(
+        status, error, TOMBAC_ERROR_ARTIFACT, "'kernels' has no code of kernel 'one' for the device 'fake'");
     status = tombac_kernel_create(library, "two", NULL, 0, &kernel, &error);
     expect_failure(status, error, TOMBAC_ERROR_ARTIFACT, "it was built for 'other' on x86-64");
     status = tombac_kernel_create(library, "three", NULL, 0, &kernel, &error);
@@ -101,7 +111,8 @@ static void expect_refused(graph *g, const char *bytes, size_t size, const char 
     tombac_error *error = NULL;
     char *copy = malloc(size + 1); /* for sanitizers */
     memcpy(copy, bytes, size);
-    tombac_status status = tombac_library_open_artifact_memory(g->device, "the file", copy, size, &library, &error);
+    tombac_status status =
+        tombac_library_open_artifact_memory(g->device, "the file", copy, size, &library, &error);
     free(copy);
     expect_failure(status, error, TOMBAC_ERROR_ARTIFACT, message);
     assert_null(library);

@@ -271,6 +271,39 @@ static void test_stale(void **state)
     rt_source_close(&source);
 }
 
+/* The math library and the precompiled headers lie beside the compiler; a change of either makes kernels stale. */
+static void test_data_identity(void **state)
+{
+    const world *w = *state;
+    static const char *const files[] = {"lib/tombac/math.bc", "lib/tombac/metal.pch"};
+    char command[512], program[128];
+    snprintf(program, sizeof program, "%s/bin/tombac-cc", w->folder);
+    snprintf(command, sizeof command, "mkdir -p '%s/bin' '%s/lib/tombac' && cp '%s' '%s'", w->folder, w->folder,
+        getenv("TOMBAC_CC"), program);
+    assert_int_equal(system(command), 0);
+    setenv("TOMBAC_CC", program, 1);
+    for (int i = 0; i < 2; i++) world_write(w, files[i], "one");
+    expect_prints(NULL, plain, "FAKE show");
+    expect_runs(w, "lc");
+    expect_prints(NULL, plain, "FAKE show");
+    expect_runs(w, "");
+    for (int i = 0; i < 2; i++) {
+        world_write(w, files[i], "two"); /* of the same size */
+        expect_prints(NULL, plain, "FAKE show");
+        expect_runs(w, "lc");
+        expect_prints(NULL, plain, "FAKE show");
+        expect_runs(w, "");
+    }
+    char own[128];
+    snprintf(own, sizeof own, "%s", world_write(w, "math.bc", "another"));
+    setenv("TOMBAC_MATH", own, 1);
+    expect_prints(NULL, plain, "FAKE show");
+    expect_runs(w, "lc");
+    unsetenv("TOMBAC_MATH");
+    expect_prints(NULL, plain, "FAKE show");
+    expect_runs(w, "");
+}
+
 static void test_compiler_identity(void **state)
 {
     const world *w = *state;
@@ -463,7 +496,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, world_setup, world_teardown)
     const struct CMUnitTest tests[] = {TEST(test_hit), TEST(test_what_counts), TEST(test_headers),
         TEST(test_changed_source), TEST(test_failures), TEST(test_damage), TEST(test_stale),
-        TEST(test_compiler_identity), TEST(test_eviction), TEST(test_stale_temporary_files),
+        TEST(test_compiler_identity), TEST(test_data_identity), TEST(test_eviction), TEST(test_stale_temporary_files),
         TEST(test_unusable_folder), TEST(test_folder_names), TEST(test_concurrency), TEST(test_speed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Launch contracts: the form of relations, names, values, the messages; and the attribute through the real compiler where there
- * is one (test_real.c). */
+/* Launch contracts: the form of relations, names, values, the messages; and the attribute through the real
+ * compiler where there is one (test_real.c). */
 #include "graph.h"
 
 /* Opens a kernel that requires `relation`; NULL if it is refused with `part` in the message. */
@@ -9,8 +9,11 @@ static tombac_launch *make(graph *g, const char *relation, const char *part)
     tb_text_printf(&source,
         "kernel k\nargument buffer a 0 float f32 1 4 4 -\nargument buffer out 1 float4 f32 4 16 16 w\n"
         "argument constant n 2 uint u32 1 4 4 r\n"
-        "members {\"name\":\"rows\",\"offset\":0,\"size\":8,\"type\":\"ulong\",\"scalar\":\"u64\",\"vector_length\":1,"
-        "\"packed\":false,\"count\":1,\"members\":[]},{\"name\":\"step\",\"offset\":8,\"size\":2,\"type\":\"short\","
+        "members "
+        "{\"name\":\"rows\",\"offset\":0,\"size\":8,\"type\":\"ulong\",\"scalar\":\"u64\",\"vector_length\":"
+        "1,"
+        "\"packed\":false,\"count\":1,\"members\":[]},{\"name\":\"step\",\"offset\":8,\"size\":2,\"type\":"
+        "\"short\","
         "\"scalar\":\"i16\",\"vector_length\":1,\"packed\":false,\"count\":1,\"members\":[]}\n"
         "argument constant p 3 args_t - 0 16 8 r\nargument buffer raw 4 void - 0 0 0 -\n"
         "argument buffer gone 5 float f32 1 4 4 i\nargument threadgroup t 0 float f32 1 4 4 -\n"
@@ -36,7 +39,8 @@ static tombac_launch *make(graph *g, const char *relation, const char *part)
 static const struct {
     const char *relation, *part; /* NULL: holds */
 } cases[] = {
-    /* a: 10 floats; out: 3 float4; n: 10; p: rows 7, step -2; raw: 33 bytes; t: 8 floats; grid 10 x 2, threadgroups 4 x 1 */
+    /* a: 10 floats; out: 3 float4; n: 10; p: rows 7, step -2; raw: 33 bytes; t: 8 floats; grid 10 x 2,
+       threadgroups 4 x 1 */
     {"len(a) == n", NULL},
     {"len(a) == len(out)", "kernel 'k' requires len(a) == len(out), but len(a) is 10 and len(out) is 3"},
     {"len( a )*4 == bytes(a) && len(out) * 4 >= n", NULL},
@@ -107,12 +111,14 @@ static void test_values(void **state)
 
 static void test_form(void **state)
 {
-    static const char *const wrong[][2] = {{"len(b) == 1", "there is no argument 'b'"}, {"len(a)", "a comparison is missing"},
-        {"len(a) ==", "a name or number is missing"}, {"len(a) == 1 1", "'1' is too much"},
-        {"a == 1", "'a' is not an integer in constant memory"}, {"p.x == 1", "there is no member 'x'"},
-        {"p == 1", "'p' is not an integer"}, {"len(raw) == 1", "no known size; use bytes(raw)"},
-        {"grid.w == 1", "'w' is no axis"}, {"(len(a) == 1", "')' is missing"}, {"len a == 1", "there is no argument 'len'"},
-        {"99999999999999999999 == 1", "a number is too large"}, {"n == 1 && ", "a name or number is missing"}};
+    static const char *const wrong[][2] = {{"len(b) == 1", "there is no argument 'b'"},
+        {"len(a)", "a comparison is missing"}, {"len(a) ==", "a name or number is missing"},
+        {"len(a) == 1 1", "'1' is too much"}, {"a == 1", "'a' is not an integer in constant memory"},
+        {"p.x == 1", "there is no member 'x'"}, {"p == 1", "'p' is not an integer"},
+        {"len(raw) == 1", "no known size; use bytes(raw)"}, {"grid.w == 1", "'w' is no axis"},
+        {"(len(a) == 1", "')' is missing"}, {"len a == 1", "there is no argument 'len'"},
+        {"99999999999999999999 == 1", "a number is too large"},
+        {"n == 1 && ", "a name or number is missing"}};
     graph g = graph_open();
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) make(&g, wrong[i][0], wrong[i][1]);
     tb_text deep = {0};

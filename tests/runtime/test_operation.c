@@ -2,6 +2,7 @@
  * composition, failures and whom they stop, results by wait, poll, callback and event descriptor, times. */
 #include "graph.h"
 
+#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -516,6 +517,33 @@ static void test_event(void **state)
     graph_close(&g);
 }
 
+/* Nothing is kept of launches that have ended. */
+static void test_no_growth(void **state)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    enum { LAUNCHES = 20000 };
+#else
+    enum { LAUNCHES = 1000000 };
+#endif
+    graph g = graph_open();
+    tombac_buffer *buffer = make_buffer(&g, 4);
+    tombac_launch *launch = make_launch(&g, "count", "w", &buffer);
+    size_t before = 0;
+    for (int i = 0; i < LAUNCHES; i++) {
+        if (i == LAUNCHES / 10) before = mallinfo2().uordblks;
+        tombac_operation *operation = NULL;
+        REQUIRE(tombac_launch_operation(launch, &operation, &require_error));
+        REQUIRE(tombac_operation_submit(operation, &require_error));
+        if (i % 64 == 0) REQUIRE(tombac_operation_wait(operation, -1, &require_error));
+        tombac_operation_release(operation);
+    }
+    assert_int_equal(*(const uint32_t *)text_of(buffer), LAUNCHES);
+    assert_true(mallinfo2().uordblks <= before + 200000); /* some operations in flight */
+    tombac_launch_release(launch);
+    tombac_buffer_release(buffer);
+    graph_close(&g);
+}
+
 static void test_arguments(void **state)
 {
     graph g = graph_open();
@@ -540,6 +568,6 @@ int main(void)
         TEST(test_then), TEST(test_long_chain), TEST(test_map), TEST(test_continue), TEST(test_all),
         TEST(test_two_devices), TEST(test_dependents_stop), TEST(test_failed_reader_stops_nobody),
         TEST(test_stopped_chain), TEST(test_wait_limit), TEST(test_queue_time), TEST(test_callbacks),
-        TEST(test_event), TEST(test_arguments)};
+        TEST(test_event), TEST(test_arguments), TEST(test_no_growth)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

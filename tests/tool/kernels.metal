@@ -174,3 +174,19 @@ kernel void beyond(device int *a [[buffer(0)]], uint i [[thread_position_in_grid
 {
     a[i + 1] = 1;
 }
+
+struct transform {
+    int n;
+    float3x2 turn;
+    half2x4 pair[2];
+    float last;
+};
+
+kernel void matrices(constant transform &t, device transform *copy, device float *out)
+{
+    *copy = t;
+    out[0] = t.turn[2].x;
+    out[1] = t.turn[1][1];
+    out[2] = t.pair[1][0].w;
+    out[3] = t.last;
+}

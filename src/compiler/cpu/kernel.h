@@ -47,6 +47,7 @@ typedef struct cpu_value {
     int copies;   /* kept as that many scalars (first lanes of the blocks of lanes), 0: kept as a vector */
     bool crosses; /* used in another block */
     bool done;    /* already emitted, together with an earlier instruction */
+    bool again;   /* a few scalar instructions on positions and arguments: made anew in every block that uses it */
     LLVMTypeRef type;                  /* of one copy, or of the vector */
     LLVMValueRef now[MAX_COPIES];      /* the definition, while its block is being emitted */
     LLVMValueRef slot[MAX_COPIES];     /* memory of a value that crosses blocks */
@@ -242,6 +243,9 @@ void cpu_emit_store(cpu_kernel *k, cpu_value *value);
 void cpu_emit_atomic(cpu_kernel *k, cpu_value *value);
 void cpu_emit_call(cpu_kernel *k, cpu_value *value);
 void cpu_emit_collective(cpu_kernel *k, cpu_value *value);
+/* rematerialise.c: finds the values that are made anew; makes one. */
+void cpu_again_find(cpu_kernel *k);
+LLVMValueRef cpu_again(cpu_kernel *k, cpu_value *value);
 /* Over the active lanes below each. */
 LLVMValueRef cpu_exclusive_sum(cpu_kernel *k, LLVMValueRef v);
 void cpu_emit_matrix(cpu_kernel *k, cpu_value *value);

@@ -87,7 +87,8 @@ typedef struct one {
     int count, result_count;
 } one;
 
-/* One OS thread runs the threadgroup, so its memory needs no lock. */
+/* One OS thread runs the threadgroup, so its memory needs no lock: an update is a load and a store, lane after lane.
+ * That every atomic function of Metal takes a pointer to volatile says nothing about who else looks. */
 static bool is_threadgroup_memory(LLVMValueRef pointer)
 {
     return LLVMGetPointerAddressSpace(LLVMTypeOf(pointer)) == 3;
@@ -127,14 +128,14 @@ static void body_of_one(cpu_kernel *k, LLVMValueRef lane, void *data)
         a[i] = d->spilled[i] ? cpu_spilled_lane(k, d->operand[i], d->spilled[i], lane) : d->operand[i];
     LLVMOpcode opcode = LLVMGetInstructionOpcode(d->ir);
     bool local = opcode != LLVMCall && is_threadgroup_memory(LLVMGetOperand(d->ir, opcode == LLVMStore));
-    if (opcode == LLVMAtomicRMW && local && !LLVMGetVolatile(d->ir)) {
+    if (opcode == LLVMAtomicRMW && local) {
         LLVMValueRef old = LLVMBuildLoad2(b, LLVMTypeOf(a[1]), a[0], "");
         LLVMValueRef new = combine_plain(k, LLVMGetAtomicRMWBinOp(d->ir), old, a[1]);
         if (new) {
             LLVMBuildStore(b, new, a[0]);
             result = old;
         }
-    } else if (opcode == LLVMAtomicCmpXchg && local && !LLVMGetVolatile(d->ir)) {
+    } else if (opcode == LLVMAtomicCmpXchg && local) {
         LLVMValueRef old = LLVMBuildLoad2(b, LLVMTypeOf(a[1]), a[0], "");
         LLVMValueRef same = LLVMBuildICmp(b, LLVMIntEQ, old, a[1], "");
         LLVMBuildStore(b, LLVMBuildSelect(b, same, a[2], old, ""), a[0]);
@@ -215,8 +216,7 @@ static LLVMValueRef combine_lanes(cpu_kernel *k, LLVMAtomicRMWBinOp op, LLVMValu
 static bool emit_combined(cpu_kernel *k, cpu_value *value)
 {
     LLVMValueRef ir = value->ir, pointer = LLVMGetOperand(ir, 0), old;
-    if (LLVMGetInstructionOpcode(ir) != LLVMAtomicRMW || !cpu_is_uniform(k, pointer) || LLVMGetVolatile(ir))
-        return false;
+    if (LLVMGetInstructionOpcode(ir) != LLVMAtomicRMW || !cpu_is_uniform(k, pointer)) return false;
     LLVMAtomicRMWBinOp op = LLVMGetAtomicRMWBinOp(ir);
     bool used = LLVMGetFirstUse(ir), adds = op == LLVMAtomicRMWBinOpAdd || op == LLVMAtomicRMWBinOpSub;
     if (LLVMGetTypeKind(LLVMTypeOf(ir)) != LLVMIntegerTypeKind || (used && !adds)) return false;

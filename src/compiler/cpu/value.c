@@ -164,9 +164,10 @@ static LLVMTypeRef offset_type(cpu_kernel *k, LLVMTypeRef type)
     return LLVMGetTypeKind(type) == LLVMPointerTypeKind ? k->i64 : type;
 }
 
-static LLVMValueRef read_copy(cpu_kernel *k, const cpu_value *value, int copy)
+static LLVMValueRef read_copy(cpu_kernel *k, cpu_value *value, int copy)
 {
     if (value->block == k->current && value->now[copy]) return value->now[copy];
+    if (value->again) return cpu_again(k, value);
     if (!value->slot[copy])
         cpu_fail(&k->job, TOMBAC_ERROR_COMPILER, "cpu engine: a value is used before its definition");
     return LLVMBuildLoad2(k->builder, value->type, value->slot[copy], "");
@@ -174,7 +175,7 @@ static LLVMValueRef read_copy(cpu_kernel *k, const cpu_value *value, int copy)
 
 LLVMValueRef cpu_scalar(cpu_kernel *k, LLVMValueRef ir, int i, int n)
 {
-    const cpu_value *value = cpu_value_of(k, ir);
+    cpu_value *value = cpu_value_of(k, ir);
     if (!value) {
         int number = LLVMIsAArgument(ir) ? cpu_map_get(&k->arguments, ir) : -1;
         return number < 0 ? ir : LLVMGetParam(k->step, (unsigned)number);
@@ -190,7 +191,7 @@ LLVMValueRef cpu_scalar(cpu_kernel *k, LLVMValueRef ir, int i, int n)
 
 LLVMValueRef cpu_vector(cpu_kernel *k, LLVMValueRef ir)
 {
-    const cpu_value *value = cpu_value_of(k, ir);
+    cpu_value *value = cpu_value_of(k, ir);
     if (!value) return cpu_splat(k, cpu_scalar(k, ir, 0, 1));
     if (!value->copies) return read_copy(k, value, 0);
     LLVMValueRef vector;

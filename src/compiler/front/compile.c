@@ -4,6 +4,7 @@
  * where its errors show that a rule was not applied for lack of types: at ternaries whose operands do not
  * unify, and at swizzles that are spelled like a member of some class. */
 #include "base/process.h"
+#include "compiler/front/c.h"
 #include "compiler/front/diagnose.h"
 
 #include <stdio.h>
@@ -359,6 +360,7 @@ tombac_status front_compile(front_unit *unit, const front_kernel *kernel, bool s
 {
     rewriter r;
     *result = (front_result){0};
+    if (unit->options.language == FRONT_C) return front_c_compile(unit, kernel, syntax_only, result, error);
     tombac_status status = front_rewrite_start(&r, unit, kernel, error);
     if (status == TOMBAC_OK) status = refuse(&r, error);
     if (status == TOMBAC_OK) status = front_check_features(&r, error);

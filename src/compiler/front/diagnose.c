@@ -198,11 +198,15 @@ static void show(
     const token *t = &r->list->tokens[at < r->list->count ? at : r->list->count];
     tb_text message = {0};
     diagnostic shorter = plain(original), *d = &shorter;
-    front_metal_words(d->message, d->length, r->list->text + t->offset, t->length, &message);
+    if (r->unit->options.language == FRONT_C)
+        tb_text_append(&message, d->message, d->length);
+    else
+        front_metal_words(d->message, d->length, r->list->text + t->offset, t->length, &message);
     front_position position = front_locate(r->unit, t->offset + d->inside, t->line);
     front_report(r->unit, position, kinds[d->kind], tb_text_string(&message), out);
     if (first && d->kind == DIAGNOSTIC_ERROR && !first->file) *first = position;
-    const char *hint = front_hint(tb_text_string(&message), message.size);
+    bool is_c = r->unit->options.language == FRONT_C;
+    const char *hint = is_c ? NULL : front_hint(tb_text_string(&message), message.size);
     if (hint && d->kind != DIAGNOSTIC_WARNING)
         tb_text_printf(out, "%s:%u:%u: note: %s\n", position.file, position.line, position.column, hint);
     out->bad |= message.bad;

@@ -1,5 +1,5 @@
 /* Opening a source; the accessors of front.h. */
-#include "compiler/front/declare.h"
+#include "compiler/front/c.h"
 
 #include <stdlib.h>
 
@@ -33,6 +33,21 @@ static bool copy_options(front_unit *unit, const front_options *options)
     return o->defines && o->include_folders && !o->standard == !options->standard;
 }
 
+static front_language language_of(const char *path, front_language wanted)
+{
+    size_t length = strlen(path);
+    if (wanted != FRONT_BY_NAME) return wanted;
+    return length > 2 && !strcmp(path + length - 2, ".c") ? FRONT_C : FRONT_METAL;
+}
+
+static tombac_status scan_metal(front_unit *unit, const char *source, size_t size, tombac_error **error)
+{
+    tombac_status status = front_standard_find(unit->options.standard, &unit->standard, error);
+    if (status == TOMBAC_OK) status = front_paths_find(&unit->paths, error);
+    if (status == TOMBAC_OK) status = front_preprocess(unit, source, size, error);
+    return status == TOMBAC_OK ? front_declare(unit, error) : status;
+}
+
 tombac_status front_open(const char *path, const char *source, size_t size, const front_options *options,
     front_unit **out, tombac_error **error)
 {
@@ -44,10 +59,10 @@ tombac_status front_open(const char *path, const char *source, size_t size, cons
     unit->main_path = tb_text_take(&name);
     tombac_status status = TOMBAC_OK;
     if (!copy_options(unit, options ? options : &none) || !unit->main_path) status = tb_fail_memory(error);
-    if (status == TOMBAC_OK) status = front_standard_find(unit->options.standard, &unit->standard, error);
-    if (status == TOMBAC_OK) status = front_paths_find(&unit->paths, error);
-    if (status == TOMBAC_OK) status = front_preprocess(unit, source, size, error);
-    if (status == TOMBAC_OK) status = front_declare(unit, error);
+    unit->options.language = language_of(path, unit->options.language);
+    if (status == TOMBAC_OK)
+        status = unit->options.language == FRONT_C ? front_c_scan(unit, source, size, error)
+                                                   : scan_metal(unit, source, size, error);
     if (status == TOMBAC_OK)
         *out = unit;
     else
@@ -77,6 +92,11 @@ void front_close(front_unit *unit)
     free(unit);
 }
 
+front_language front_language_of(const front_unit *unit)
+{
+    return unit->options.language;
+}
+
 size_t front_kernel_count(const front_unit *unit)
 {
     return unit->kernel_count;
@@ -94,6 +114,7 @@ static void locate(const front_unit *unit, const kernel_site *site, front_kernel
     kernel->column = front_locate_token(unit, site->name).column;
     size_t next = 0;
     for (uint32_t i = site->open; i != NO_TOKEN && i < list->tokens[site->open].match; i++) {
+        while (next < kernel->parameter_count && kernel->parameters[next].column) next++; /* C's have theirs */
         if (next < kernel->parameter_count && token_is(list, i, kernel->parameters[next].name) &&
             list->tokens[i].bracket == '(')
             kernel->parameters[next++].column = front_locate_token(unit, i).column;

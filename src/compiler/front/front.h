@@ -1,4 +1,4 @@
-/* The front end: from Metal source to LLVM bitcode of one kernel, plus what the rest must know about the source.
+/* The front end: from Metal or C source to LLVM bitcode of one kernel, plus what the rest must know about the source.
  *
  *     front_open      preprocess (clang -E), tokenise, find kernels and function constants; no compilation
  *     front_compile   rewrite the tokens into C++ that stock clang accepts in SYCL device mode; run clang
@@ -12,7 +12,11 @@
 
 #include <stdint.h>
 
+/* Which language a source is in: C where its name ends in ".c", else Metal. */
+typedef enum front_language { FRONT_BY_NAME, FRONT_METAL, FRONT_C } front_language;
+
 typedef struct front_options {
+    front_language language;
     const char *standard;               /* any spelling of -std=, NULL: "metal3.2" */
     tombac_math math;
     const char *const *defines;         /* "NAME" or "NAME=VALUE" */
@@ -57,6 +61,8 @@ typedef struct front_kernel {
     uint32_t max_total_threads;       /* [[max_total_threads_per_threadgroup(n)]], 0: not given */
     uint32_t required_threads[3];     /* [[required_threads_per_threadgroup(x,y,z)]], 0: not given */
     tb_text requirements; /* the strings of [[tombac::requires("...")]], a line each; Apple's compiler ignores them */
+    bool has_math;        /* C: math_mode(...) gives the kernel a mode of its own */
+    tombac_math math;
 } front_kernel;
 
 typedef struct front_constant {
@@ -80,6 +86,8 @@ tombac_status front_open(const char *path, const char *source, size_t size, cons
     front_unit **unit, tombac_error **error);
 void front_close(front_unit *unit);
 
+/* FRONT_METAL or FRONT_C. */
+front_language front_language_of(const front_unit *unit);
 size_t front_kernel_count(const front_unit *unit);
 const front_kernel *front_kernel_at(const front_unit *unit, size_t index);
 const front_kernel *front_kernel_find(const front_unit *unit, const char *name);
@@ -122,5 +130,14 @@ typedef tombac_status front_fix_writer(const char *path, const tb_text *text, vo
 tombac_status front_fix(front_unit *unit, front_fix_writer *write, void *context, tombac_error **error);
 /* The rewritten text that clang gets, for `tombac inspect --emit source`. */
 tombac_status front_rewrite(front_unit *unit, const front_kernel *kernel, tb_text *out, tombac_error **error);
+
+/* ---- Kernels in C (front/c_*.c) ----
+ *
+ * A C file goes through the same two phases; its bitcode keeps the same promises, except that pointers are generic
+ * (address space 0) within the source's own functions: each kernel gets an entry function, which takes every argument by a
+ * pointer (1: buffers and by-value parameters, 3: threadgroup memory) and calls the source's function, and threadgroup
+ * variables are globals in 0 annotated "tombac.threadgroup". ir_prepare resolves both. */
+/* The whole file as Metal source (metal4.1), for `tombac-cc emit --what msl`. */
+tombac_status front_emit_msl(front_unit *unit, tb_text *out, tombac_error **error);
 
 #endif

@@ -2,8 +2,9 @@
  * would then fail far from its cause, or, with a variable that lives from launch to launch, compute something
  * else. Source: "Metal Shading Language Specification", 1.5.4 (restrictions) and 4 (address spaces).
  *
- * All is read off the tokens. A variable at program scope is recognised where its declaration is made of words,
- * template arguments and array bounds only; what is missed here is refused by ir/, which sees the variable. */
+ * All is read off the tokens. A variable at program scope is recognised where its declaration is made of
+ * words, template arguments and array bounds only; what is missed here is refused by ir/, which sees the
+ * variable. */
 #include "compiler/front/rewrite.h"
 
 enum { MAX_DECLARATION_TOKENS = 256 };
@@ -49,9 +50,10 @@ static const char *missing_word(const token_list *list, uint32_t i)
  * something else. */
 static uint32_t mutable_variable(const token_list *list, uint32_t i)
 {
-    static const char *const others[] = {"using", "typedef", "template", "namespace", "struct", "class", "union",
-        "enum", "extern", "friend", "static_assert", "_Static_assert", "concept", "requires", "constexpr",
-        "constinit", "const", "constant", "operator", "goto", "return", "inline", "kernel", "vertex", "fragment"};
+    static const char *const others[] = {"using", "typedef", "template", "namespace", "struct", "class",
+        "union", "enum", "extern", "friend", "static_assert", "_Static_assert", "concept", "requires",
+        "constexpr", "constinit", "const", "constant", "operator", "goto", "return", "inline", "kernel",
+        "vertex", "fragment"};
     const token *t = list->tokens;
     uint32_t name = NO_TOKEN, words = 0;
     uint32_t limit = list->count - i > MAX_DECLARATION_TOKENS ? i + MAX_DECLARATION_TOKENS : list->count;

@@ -6,7 +6,7 @@
  * line. */
 #include "base/file.h"
 #include "base/process.h"
-#include "compiler/front/unit.h"
+#include "compiler/front/c.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -227,19 +227,32 @@ tombac_status front_preprocess(front_unit *unit, const char *source, size_t size
         return tb_fail_errno(error, "cannot read '%s'", unit->main_path);
     command_line line = {.room = MAX_ARGUMENTS + 2 * (o->define_count + o->include_folder_count)};
     line.arguments = calloc(line.room, sizeof *line.arguments);
-    tb_text input = {0}, folder = {0};
+    tb_text input = {0}, folder = {0}, headers = {0};
     if (!line.arguments) return tb_fail_memory(error);
-    static const char *const fixed[] = {"-cc1", "-E", "-triple", "nvptx64", "-x", "c++", "-undef",
-        "-nostdsysteminc", "-nobuiltininc", "-Wno-everything", "-fmessage-length=0"};
+    static const char *const fixed[] = {"-cc1", "-E", "-triple", "nvptx64", "-undef", "-nostdsysteminc",
+        "-nobuiltininc", "-Wno-everything", "-fmessage-length=0", "-x"};
     char version[40];
     push(&line, unit->paths.clang);
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) push(&line, fixed[i]);
-    push(&line, unit->standard.version >= 400 ? "-std=c++17" : "-std=c++14");
-    push_macros(&line, &unit->standard, version, o->standard && !strncmp(o->standard, "ios-", 4));
+    if (o->language == FRONT_C) {
+        push(&line, "c");
+        push(&line, "-std=c23");
+        push(&line, "-D__TOMBAC__=1");
+        push(&line, "-D__TOMBAC_MACROS_ONLY__=1");
+    } else {
+        push(&line, "c++");
+        push(&line, unit->standard.version >= 400 ? "-std=c++17" : "-std=c++14");
+        push_macros(&line, &unit->standard, version, o->standard && !strncmp(o->standard, "ios-", 4));
+    }
     push_list(&line, "-D", o->defines, o->define_count);
     push_list(&line, "-I", o->include_folders, o->include_folder_count);
     push(&line, "-internal-isystem");
     push(&line, unit->paths.msl);
+    if (o->language == FRONT_C) {
+        tb_text_printf(&headers, "%s/" FRONT_C_STANDARD_HEADERS, unit->paths.msl);
+        push(&line, "-internal-isystem");
+        push(&line, tb_text_string(&headers));
+    }
     const char *slash = strrchr(unit->main_path, '/');
     if (source) { /* the text comes by the pipe; its name and folder are the user's */
         tb_text_append(&folder, unit->main_path, slash ? (size_t)(slash - unit->main_path) + 1 : 0);
@@ -255,12 +268,13 @@ tombac_status front_preprocess(front_unit *unit, const char *source, size_t size
     } else {
         push(&line, unit->main_path);
     }
-    tombac_status status = input.bad || folder.bad ? tb_fail_memory(error) : TOMBAC_OK;
+    tombac_status status = input.bad || folder.bad || headers.bad ? tb_fail_memory(error) : TOMBAC_OK;
     const tb_text none = {0};
     if (status == TOMBAC_OK) status = run_clang(unit, line.arguments, source ? &input : &none, error);
     free(line.arguments);
     tb_text_free(&input);
     tb_text_free(&folder);
+    tb_text_free(&headers);
     if (status == TOMBAC_OK) status = scan(unit, source, size, error);
     return status;
 }

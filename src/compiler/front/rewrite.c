@@ -1,6 +1,6 @@
 /* All rules in order, and the ones that look at one token: R1 (address spaces), R6, R9, R12 (coherent), R13
  * (casts), and is_function_constant_defined. */
-#include "compiler/front/rewrite.h"
+#include "compiler/front/c.h"
 
 #include <stdlib.h>
 
@@ -167,7 +167,8 @@ void front_rewrite_free(rewriter *r)
 tombac_status front_rewrite(front_unit *unit, const front_kernel *kernel, tb_text *out, tombac_error **error)
 {
     rewriter r;
-    tombac_status status = front_rewrite_start(&r, unit, kernel, error);
+    tombac_status status = unit->options.language == FRONT_C ? front_c_rewrite(&r, unit, kernel, error)
+                                                             : front_rewrite_start(&r, unit, kernel, error);
     if (status == TOMBAC_OK) {
         front_edit_emit(&r.edits, NULL, out);
         if (out->bad) status = tb_fail_memory(error);

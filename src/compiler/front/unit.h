@@ -13,7 +13,7 @@ typedef struct front_standard {
 /* Where clang and Metal's standard library lie. */
 typedef struct front_paths {
     char *clang; /* program */
-    char *msl;   /* folder of the headers */
+    char *msl;   /* folder of the headers; of C kernels: the folder that holds tombac/kernel.h */
     char *pch;   /* precompiled headers, or NULL */
 } front_paths;
 
@@ -29,7 +29,7 @@ typedef struct source_file {
 } source_file;
 
 struct front_unit {
-    front_options options; /* deep copies of the strings */
+    front_options options; /* deep copies of the strings; the language is decided */
     front_standard standard;
     front_paths paths;
     char *main_path;

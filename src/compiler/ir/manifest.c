@@ -72,7 +72,7 @@ static json_t *requirements_json(const front_kernel *kernel)
     const char *line = tb_text_string(&kernel->requirements);
     for (size_t length; *line; line += length + 1) {
         length = strcspn(line, "\n");
-        json_array_append_new(list, json_stringn(line, length));
+        list = append(list, json_stringn(line, length));
     }
     return list;
 }
@@ -142,9 +142,10 @@ tombac_status ir_manifest(const ir_kernel *kernel, const char *engine, const cha
         return tb_fail_memory(error);
     }
     json_decref(more);
+    bool is_c = front_language_of(kernel->unit) == FRONT_C;
     json_t *manifest = json_pack("{s:i, s:i, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o}", "format", 1, "abi",
         TB_ABI_VERSION, "tombac", TOMBAC_VERSION, "engine", engine ? engine : "", "target", kernel->target,
-        "standard", standard ? standard : "metal3.2", "math", math_name(kernel->math), "kernel", facts,
+        "standard", standard ? standard : is_c ? "c23" : "metal3.2", "math", math_name(kernel->math), "kernel", facts,
         "constants", constants_json(kernel), "dependencies", dependencies_json(kernel->unit));
     return write_json(manifest, json, error);
 }

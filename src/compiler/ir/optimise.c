@@ -2,7 +2,7 @@
  *
  * Two rounds of full unrolling and scalar replacement: tiles in nested loops become values only after the
  * second. Instcombine never verifies its fixpoint (it would end the process). The thresholds let a loop that
- * indexes a private array unroll. */
+ * indexes a private array unroll; unroll.c names the loops that must stay. */
 #include "compiler/ir/steps.h"
 
 #define COMBINE "instcombine<no-verify-fixpoint>"
@@ -11,13 +11,15 @@ tombac_status ir_optimise(ir_kernel *kernel, tombac_error **error)
 {
     static const char *const rounds[] = {
         "function(sroa,early-cse,simplifycfg," COMBINE ",simplifycfg,loop-simplify,lcssa,"
-        "loop-mssa(loop-rotate,licm),simplifycfg,loop(indvars,loop-deletion,loop-unroll-full))",
+        "loop-mssa(loop-rotate,licm),simplifycfg,loop-simplify)",
+        "function(loop(indvars,loop-deletion,loop-unroll-full))",
         "function(sroa,early-cse,simplifycfg," COMBINE ",loop-simplify,lcssa,loop(loop-unroll-full),sroa,"
         "early-cse<memssa>," COMBINE ",gvn,simplifycfg,loop-simplify,lcssa,loop-mssa(licm),"
         "loop(indvars,loop-deletion)," COMBINE ",simplifycfg,dce)",
     };
     for (size_t i = 0; i < sizeof rounds / sizeof rounds[0]; i++) {
         tombac_status status = ir_run_passes(kernel, rounds[i], error);
+        if (status == TOMBAC_OK && i == 0) status = ir_loops_limit_unrolling(kernel, error);
         if (status != TOMBAC_OK) return status;
     }
     ir_lower_intrinsics(kernel->module, kernel->function);

@@ -265,6 +265,8 @@ static tombac_status specialise(ir_kernel *kernel, const ir_request *request, to
     }
     if (status == TOMBAC_OK) {
         ir_annotations_erase(kernel->module);
+        if (front_language_of(kernel->unit) == FRONT_C)
+            ir_c_variables(kernel->module, annotations, count);
         internalise(kernel->module);
         clear_call_conventions(kernel->module);
         ir_constants_keep(kernel);
@@ -332,6 +334,7 @@ static tombac_status inline_and_clean(ir_kernel *kernel, const char *math_librar
     if (status == TOMBAC_OK) ir_define_results(kernel->module, kernel->function);
     if (status == TOMBAC_OK) status = ir_loops_merge_latches(kernel->function, error);
     if (status == TOMBAC_OK) status = ir_run_passes(kernel, "function(sroa,dce)", error);
+    if (status == TOMBAC_OK && front_language_of(kernel->unit) == FRONT_C) status = ir_c_resolve(kernel, error);
     bool generic = false;
     if (status == TOMBAC_OK) status = ir_generic_resolve(kernel, &generic, error);
     if (status == TOMBAC_OK && generic)

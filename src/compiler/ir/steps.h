@@ -51,6 +51,9 @@ tombac_status ir_math_link(ir_kernel *kernel, const char *library, tombac_error 
  */
 tombac_status ir_loops_merge_latches(LLVMValueRef function, tombac_error **error);
 
+/* unroll.c: marks the loops that ir_optimise must not unroll. */
+tombac_status ir_loops_limit_unrolling(ir_kernel *kernel, tombac_error **error);
+
 /* lower.c: fmuladd, round, memory intrinsics, lifetime markers. */
 void ir_lower_intrinsics(LLVMModuleRef module, LLVMValueRef function);
 
@@ -60,6 +63,10 @@ void ir_lower_intrinsics(LLVMModuleRef module, LLVMValueRef function);
  * (the width), the absolute value of the minimum. */
 void ir_define_results(LLVMModuleRef module, LLVMValueRef function);
 
+/* spaces.c, for kernels in C: moves variables annotated "tombac.threadgroup" to address space 3; after
+ * inlining, makes generic pointers those of the memory that they point into, and vectors scalars. */
+void ir_c_variables(LLVMModuleRef module, const ir_annotation *annotations, size_t count);
+tombac_status ir_c_resolve(ir_kernel *kernel, tombac_error **error);
 /* generic.c: answers __tombac_is_thread, _is_device, _is_threadgroup. *found: there was one. */
 tombac_status ir_generic_resolve(ir_kernel *kernel, bool *found, tombac_error **error);
 

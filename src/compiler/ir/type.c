@@ -31,7 +31,7 @@ enum {
     TAG_TEMPLATE_ALIAS = 0x43
 };
 enum { BASE_TYPE = 5, ELEMENTS = 6, SUBROUTINE_TYPES = 5, SUBPROGRAM_TYPE = 4 };
-enum { MAX_DEPTH = 32, FLAG_STATIC_MEMBER = 1 << 12 };
+enum { MAX_DEPTH = 32, FLAG_VECTOR = 1 << 11, FLAG_STATIC_MEMBER = 1 << 12 };
 
 /* The operands of a metadata node; NULL with *count 0 where memory is short or there are none. */
 static LLVMMetadataRef *operands(LLVMContextRef context, LLVMMetadataRef node, unsigned *count)
@@ -122,6 +122,26 @@ static uint64_t array_count(LLVMContextRef context, LLVMMetadataRef array)
     return count;
 }
 
+/* An array, not one of clang's vector types (C's float4), which metadata describes as arrays with a flag. */
+static bool is_array(LLVMMetadataRef node)
+{
+    return node && tag_of(node) == TAG_ARRAY && !(LLVMDITypeGetFlags(node) & FLAG_VECTOR);
+}
+
+/* "float" and 4 -> float4; false if it is no vector of scalars that Metal has. */
+static bool build_vector(LLVMContextRef context, LLVMMetadataRef node, ir_type *type)
+{
+    if (tag_of(node) != TAG_ARRAY || is_array(node)) return false;
+    LLVMMetadataRef element = strip_qualifiers(context, operand(context, node, BASE_TYPE));
+    size_t length = 0;
+    const char *name = element ? LLVMDITypeGetName(element, &length) : NULL;
+    tb_text text = {0};
+    tb_text_printf(&text, "%.*s%u", (int)length, name ? name : "", (unsigned)array_count(context, node));
+    bool known = !text.bad && ir_type_from_name(text.data, text.size, type);
+    tb_text_free(&text);
+    return known;
+}
+
 static tombac_status add_member(LLVMContextRef context, LLVMMetadataRef node, unsigned tag, int depth,
     ir_type *type, tombac_error **error)
 {
@@ -135,7 +155,7 @@ static tombac_status add_member(LLVMContextRef context, LLVMMetadataRef node, un
     member->name = strndup(name ? name : "", length);
     if (!member->name) return tb_fail_memory(error);
     LLVMMetadataRef element = strip_qualifiers(context, operand(context, node, BASE_TYPE));
-    if (element && tag_of(element) == TAG_ARRAY) {
+    if (is_array(element)) {
         member->count = array_count(context, element);
         element = strip_qualifiers(context, operand(context, element, BASE_TYPE));
     }
@@ -176,6 +196,7 @@ static tombac_status build(
     unsigned tag = node ? tag_of(node) : 0;
     bool pointer = tag == TAG_POINTER || tag == TAG_REFERENCE || tag == TAG_RVALUE;
     if (name && !pointer && ir_type_from_name(name, length, type)) return TOMBAC_OK;
+    if (node && build_vector(context, node, type)) return TOMBAC_OK;
     type->name = pointer ? strdup("pointer") : strndup(name ? name : "", length);
     if (!type->name) return tb_fail_memory(error);
     if (!node || depth > MAX_DEPTH) return TOMBAC_OK;
@@ -219,8 +240,7 @@ tombac_status ir_type_from_metadata(
 {
     metadata = strip_qualifiers(context, metadata);
     uint64_t count = 1;
-    if (metadata &&
-        tag_of(metadata) == TAG_ARRAY) { /* a reference to an array: one element of the whole size */
+    if (is_array(metadata)) { /* a reference to an array: one element of the whole size */
         count = array_count(context, metadata);
         metadata = strip_qualifiers(context, operand(context, metadata, BASE_TYPE));
     }

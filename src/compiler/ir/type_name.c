@@ -22,6 +22,7 @@ static const scalar_name scalars[] = {
     {"bfloat", "bfloat", TOMBAC_TYPE_BF16},
     {"__bf16", "bfloat", TOMBAC_TYPE_BF16},
     {"bool", "bool", TOMBAC_TYPE_BOOL},
+    {"_Bool", "bool", TOMBAC_TYPE_BOOL},
     {"char", "char", TOMBAC_TYPE_I8},
     {"signed char", "char", TOMBAC_TYPE_I8},
     {"int8_t", "char", TOMBAC_TYPE_I8},

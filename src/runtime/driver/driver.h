@@ -44,6 +44,7 @@ typedef struct rt_run {
      * each aligned to 16; at most TB_MAX_THREADGROUP_MEMORY. The driver allocates it, 64-byte aligned. */
     size_t threadgroup_memory;
     double time_limit; /* seconds of wall clock, 0: none; past it TOMBAC_ERROR_TIMEOUT */
+    double *seconds;   /* a driver that knows what the kernel alone took says it here; else the clock around `run` counts */
     rt_log log;
 } rt_run;
 
@@ -51,6 +52,12 @@ typedef struct rt_driver {
     const char *name; /* of the device, and of the engine that tombac-cc compiles for: "check", "cpu" */
     bool line_tables; /* compile with -g, because failures are reported with source locations */
     bool (*available)(void); /* whether this machine can run it; NULL: always */
+
+    /* Optional: what must live as long as a device. `open` may fail with the reason why the device cannot be used. */
+    tombac_status (*open)(void **state, tombac_error **error);
+    void (*close)(void *state);
+    /* Optional: the target to compile for, as tombac-cc's --target takes it; NULL: the processor's level. */
+    const char *(*target)(void *state);
 
     /* Loads an ELF object; `object` need not outlive the call, `manifest` outlives the code. A damaged object
      * or an unknown symbol is TOMBAC_ERROR_ARTIFACT. */

@@ -1,0 +1,1 @@
+#error "<time.h> is a header of the host and is not supported by Tombac in kernels"

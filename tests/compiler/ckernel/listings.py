@@ -1,0 +1,38 @@
+"""listings.py TOMBAC_CC COMPILER INCLUDE PAGE: compiles every listing of a page.
+
+A block that begins with ```c is a kernel file: it must pass `check`, name a kernel, and come out as Metal source that
+passes `check` too. A block ```c host is a program: it is built by the host's compiler and must end with 0."""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+compiler, host, include, page = sys.argv[1:]
+
+
+def run(what, *command):
+    result = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    if result.returncode:
+        sys.exit(f"{what}: exit status {result.returncode}\n{result.stdout}{result.stderr}")
+    return result.stdout
+
+
+blocks = re.findall(r"^```c( host)?\n(.*?)^```", open(page).read(), re.S | re.M)
+if len(blocks) < 2:
+    sys.exit("the page has no listings")
+with tempfile.TemporaryDirectory() as folder:
+    for number, (kind, text) in enumerate(blocks, 1):
+        source = os.path.join(folder, f"listing{number}.c")
+        open(source, "w").write(text)
+        if kind:
+            program = os.path.join(folder, "program")
+            run(f"listing {number}", host, "-std=gnu2x", "-Wall", "-Wextra", "-Werror", "-I", include, source, "-o", program, "-lm")
+            run(f"listing {number}", program)
+            continue
+        if '"name"' not in run(f"listing {number}", compiler, "list", source):
+            sys.exit(f"listing {number} has no kernel")
+        run(f"listing {number}", compiler, "check", source)
+        metal = os.path.join(folder, f"listing{number}.metal")
+        open(metal, "w").write(run(f"listing {number}", compiler, "emit", "--what", "msl", source))
+        run(f"listing {number} as Metal source", compiler, "check", "-std=metal4.1", metal)

@@ -1,0 +1,106 @@
+// What the cpu engine must not make: each case is a property of the code that was measured to matter.
+#include <metal_stdlib>
+using namespace metal;
+
+// Atomics on threadgroup memory take no lock, on device memory they do.
+// RUN local-atomics: emit --what asm --engine cpu --target x86-64-v4 --kernel local_atomics
+// CHECK local-atomics: tombac_cpu_threadgroup
+// NOT local-atomics: \block\b
+// NOT local-atomics: \bxchg[lq]\s.*\(
+// RUN device-atomics: emit --what asm --engine cpu --target x86-64-v4 --kernel device_atomics
+// CHECK device-atomics: \block\s+(add|inc)
+kernel void local_atomics(device const uint *in, device uint *out, uint i [[thread_index_in_threadgroup]])
+{
+    threadgroup atomic_uint bins[256];
+    threadgroup atomic_int extreme[256];
+    threadgroup atomic_uint total;
+    uint x = in[i] & 255;
+    atomic_fetch_add_explicit(&bins[x], 1u, memory_order_relaxed);
+    atomic_fetch_max_explicit(&extreme[x], int(i), memory_order_relaxed);
+    out[i] = atomic_exchange_explicit(&bins[x ^ 1], i, memory_order_relaxed);
+    uint expected = x;
+    out[i] += atomic_compare_exchange_weak_explicit(&bins[x ^ 2], &expected, i, memory_order_relaxed, memory_order_relaxed);
+    out[i] += atomic_fetch_add_explicit(&total, x, memory_order_relaxed);
+}
+kernel void device_atomics(device const uint *in, device atomic_uint *bins, uint i [[thread_position_in_grid]])
+{
+    atomic_fetch_add_explicit(&bins[in[i] & 255], 1u, memory_order_relaxed);
+}
+
+// All lanes on one address make one update.
+// RUN one-address: emit --what simd --target x86-64-v4 --kernel one_address
+// CHECK one-address: = call i32 @llvm.vector.reduce.add
+// CHECK one-address: ^\s+%\w+ = atomicrmw volatile add
+// NOT one-address: @llvm.cttz
+kernel void one_address(device const uint *in, device atomic_uint *total, uint i [[thread_position_in_grid]])
+{
+    atomic_fetch_add_explicit(total, in[i], memory_order_relaxed);
+}
+
+// A loop around a threadgroup barrier stays one: a step returns 0 at the end or 1 at the only barrier in the code.
+// RUN barrier-loop: emit --what simd --target x86-64-v4 --kernel barrier_loop
+// CHECK barrier-loop: define internal range\(i32 0, 2\) i32 @tombac.step.rows0
+kernel void barrier_loop(device uint *out, uint i [[thread_index_in_threadgroup]])
+{
+    threadgroup uint shared[1024];
+    uint sum = i;
+    for (uint k = 0; k < 6; k++) {
+        shared[i ^ k] = sum;
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        sum += shared[i];
+    }
+    out[i] = sum;
+}
+
+// A loop that copies few collectives is unrolled, one that would copy many is not.
+// RUN few-collectives: emit --what simd --target x86-64-v4 --kernel few_collectives
+// CHECK few-collectives: (shufflevector <32 x float>[^@]*){5}
+// RUN many-collectives: emit --what simd --target x86-64-v4 --kernel many_collectives
+// CHECK many-collectives: icmp \w+ i\d+ %\w+, 40$
+kernel void few_collectives(device float *out, uint i [[thread_position_in_grid]])
+{
+    float x = out[i];
+    for (ushort d = 16; d > 0; d /= 2) x += simd_shuffle_xor(x, d);
+    out[i] = x;
+}
+kernel void many_collectives(device uint *out, constant ushort *distances, uint i [[thread_position_in_grid]])
+{
+    uint x = out[i];
+    for (uint j = 0; j < 40; j++) {
+        x += simd_shuffle_down(x, distances[j]);
+        x ^= simd_shuffle_up(x, distances[j]);
+    }
+    out[i] = x;
+}
+
+// What positions and arguments give is made again behind a barrier: nothing is kept in the context (parameter 4 here).
+// RUN made-again: emit --what simd --target x86-64-v4 --kernel made_again
+// CHECK made-again: define internal .*@tombac.step.rows0\(ptr addrspace\(1\) %0, (ptr|i32) [\w ]*%1, i32 %2, ptr [\w ]*%3, ptr [\w ]*%4
+// NOT made-again: (store|load|getelementptr) .*ptr %4[ ,]
+kernel void made_again(device uint *out, uint i [[thread_index_in_threadgroup]])
+{
+    threadgroup uint shared[1056];
+    uint row = 4 * i + 3;
+    shared[i] = out[row];
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    out[row] = shared[i + 7];
+}
+
+// What did not change since it was restored is not stored again: `step`, which alone has 64 bits, is stored once.
+// RUN unchanged: emit --what simd --target x86-64-v4 --kernel unchanged
+// CHECK unchanged: define internal .*@tombac.step.rows0
+// CHECK unchanged: store <32 x i64> .*, align 64
+// NOT unchanged: rows0(?:(?!\n})[\s\S])*store <32 x i64> .*, align 64(?:(?!\n})[\s\S])*store <32 x i64> .*, align 64
+kernel void unchanged(device ulong *out, constant uint &n, uint i [[thread_index_in_threadgroup]])
+{
+    threadgroup uint shared[1056];
+    ulong step = out[i];
+    uint sum = 0;
+    shared[i] = uint(step);
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    for (uint k = 0; k < n; k++) {
+        sum += shared[(i + k) & 1023];
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+    }
+    out[i] = step * sum;
+}

@@ -1,0 +1,35 @@
+/* Kernels in C: what the files of the family share. Every test runs twice, from the C file and from the Metal source
+ * that was made of it. */
+#ifndef CONFORMANCE_CKERNEL_H
+#define CONFORMANCE_CKERNEL_H
+
+#include "conformance.h"
+
+typedef enum ck_form { CK_C, CK_MSL } ck_form;
+
+/* A call of `kernel` in ckernel/FILE.c, in that form, with `n` threads in threadgroups of `group`; safe math. */
+cf_call ck_call(cf_test *test, ck_form form, const char *file, const char *kernel, uint32_t n, uint32_t group);
+/* Adds FILE.c's test in both forms; p[0] is the form, `a`, `b` are p[1], p[2]. */
+void ck_add(cf_suite *suite, cf_function *function, int a, int b, const char *name);
+
+typedef struct ck_type {
+    const char *name;
+    tombac_type type;
+} ck_type;
+enum { CK_TYPES = 10 }; /* char uchar short ushort int uint long ulong half float */
+extern const ck_type ck_types[CK_TYPES];
+/* Stores a value that the type holds exactly, at element i. */
+void ck_store(tombac_type type, void *array, size_t i, double value);
+
+void ck_together(cf_suite *suite);
+void ck_numbers(cf_suite *suite);
+
+/* ckernel_host.c: the kernels of language.c run by the host's compiler; arguments are the kernel's. */
+void ck_host_integers(const uint32_t *in, int *out, uint32_t n);
+void ck_host_structures(const void *scale, const void *in, void *out, uint32_t n, bool negate);
+void ck_host_rows(const int *in, int *out, uint32_t n);
+void ck_host_floats(const float *in, float *out, uint16_t *halves, uint32_t n);
+/* The instance for a type of ck_types but half. */
+void ck_host_scale(int type, const void *factor, const void *in, void *out, uint32_t n);
+
+#endif
