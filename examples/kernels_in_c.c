@@ -1,5 +1,6 @@
 /* The kernels of examples/c, each launched and compared with a plain loop: kernels_in_c DEVICE [FOLDER].
- * With FOLDER, NAME.metal there (Metal source that `tombac-cc emit --what msl` made of NAME.c) runs instead. */
+ * With FOLDER, NAME.metal there (Metal source that `tombac-cc emit --what msl` made of NAME.c) runs instead.
+ */
 #include "example.h"
 
 #include <stdio.h>
@@ -21,7 +22,8 @@ static session open_session(const char *device, const char *name)
     session s = {0};
     tombac_error *error = NULL;
     char path[4096];
-    snprintf(path, sizeof path, "%s/%s%s", folder ? folder : EXAMPLE_FOLDER "/c", name, folder ? ".metal" : ".c");
+    snprintf(
+        path, sizeof path, "%s/%s%s", folder ? folder : EXAMPLE_FOLDER "/c", name, folder ? ".metal" : ".c");
     tombac_compile_options options = {.standard = folder ? "metal4.1" : NULL};
     example_check(tombac_device_open(device, &s.device, &error), &error);
     example_check(tombac_library_create_from_file(s.device, path, &options, &s.library, &error), &error);

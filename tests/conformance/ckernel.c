@@ -34,7 +34,7 @@ void ck_store(tombac_type type, void *array, size_t i, double value)
 
 cf_call ck_call(cf_test *test, ck_form form, const char *file, const char *kernel, uint32_t n, uint32_t group)
 {
-    static const char *const files[][3] = { /* the suite keeps the names of open files */
+    static const char *const files[][3] = {/* the suite keeps the names of open files */
 #define FILE_OF(NAME) {NAME, "ckernel/" NAME ".c", CF_CKERNEL_MSL "/ckernel_" NAME ".metal"}
         FILE_OF("language"), FILE_OF("together"), FILE_OF("numbers"), FILE_OF("messages"), FILE_OF("extra")};
     size_t i = 0;
@@ -73,7 +73,8 @@ static void run_integers(cf_test *t, const int *p)
 static void run_structures(cf_test *t, const int *p)
 {
     enum { N = 100, ITEM = 16, NODE = 32 };
-    unsigned char *in = cf_alloc(t, N * ITEM), *expected = cf_alloc(t, N * NODE), *got = cf_alloc(t, N * NODE);
+    unsigned char *in = cf_alloc(t, N * ITEM), *expected = cf_alloc(t, N * NODE),
+                  *got = cf_alloc(t, N * NODE);
     struct {
         int kind;
         float value;
@@ -211,8 +212,10 @@ static void run_asserts(cf_test *t, const int *p)
     if (p[1]) x[33] = 100;
     cf_call call = ck_call(t, (ck_form)p[0], "messages", "asserts", 40, 40);
     cf_buffer(&call, 0, x, sizeof x);
-    if (!p[1]) cf_run(t, &call);
-    else expect_failure(t, &call, "x[i] < 100 && \"too large\"");
+    if (!p[1])
+        cf_run(t, &call);
+    else
+        expect_failure(t, &call, "x[i] < 100 && \"too large\"");
 }
 
 /* p[1]: the index */

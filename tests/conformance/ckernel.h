@@ -1,5 +1,5 @@
-/* Kernels in C: what the files of the family share. Every test runs twice, from the C file and from the Metal source
- * that was made of it. */
+/* Kernels in C: what the files of the family share. Every test runs twice, from the C file and from the Metal
+ * source that was made of it. */
 #ifndef CONFORMANCE_CKERNEL_H
 #define CONFORMANCE_CKERNEL_H
 
@@ -7,8 +7,10 @@
 
 typedef enum ck_form { CK_C, CK_MSL } ck_form;
 
-/* A call of `kernel` in ckernel/FILE.c, in that form, with `n` threads in threadgroups of `group`; safe math. */
-cf_call ck_call(cf_test *test, ck_form form, const char *file, const char *kernel, uint32_t n, uint32_t group);
+/* A call of `kernel` in ckernel/FILE.c, in that form, with `n` threads in threadgroups of `group`; safe math.
+ */
+cf_call ck_call(
+    cf_test *test, ck_form form, const char *file, const char *kernel, uint32_t n, uint32_t group);
 /* Adds FILE.c's test in both forms; p[0] is the form, `a`, `b` are p[1], p[2]. */
 void ck_add(cf_suite *suite, cf_function *function, int a, int b, const char *name);
 

@@ -1,4 +1,5 @@
-/* The kernels of ckernel/language.c as functions of this program: the independent computation of their results. */
+/* The kernels of ckernel/language.c as functions of this program: the independent computation of their
+ * results. */
 #include "ckernel.h" /* first: <tombac/kernel.h> makes a macro of `kernel` */
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
@@ -20,7 +21,8 @@ void ck_host_structures(const void *scale, const void *in, void *out, uint32_t n
 
 void ck_host_rows(const int *in, int *out, uint32_t n)
 {
-    tombac_for_each_thread(n, 1, 1, GROUP, 1, 1) rows((const int(*)[4])(const void *)in, (int(*)[4])(void *)out, n);
+    tombac_for_each_thread(n, 1, 1, GROUP, 1, 1)
+        rows((const int (*)[4])(const void *)in, (int (*)[4])(void *)out, n);
 }
 
 void ck_host_floats(const float *in, float *out, uint16_t *halves, uint32_t n)

@@ -1,4 +1,5 @@
-/* Kernels in C: mathematics against the host's library in double, integers and vectors against plain loops. */
+/* Kernels in C: mathematics against the host's library in double, integers and vectors against plain loops.
+ */
 #include "ckernel.h"
 
 #include <math.h>
@@ -11,10 +12,13 @@ static double model_function(int f, double x, double y)
     int e;
     double w;
     switch (f) {
-    case 0: case 15: return sin(x);
-    case 1: case 17: return cos(x);
+    case 0:
+    case 15: return sin(x);
+    case 1:
+    case 17: return cos(x);
     case 2: return tan(x);
-    case 3: case 16: return exp(x);
+    case 3:
+    case 16: return exp(x);
     case 4: return exp2(x);
     case 5: return log(y);
     case 6: return log2(y);
@@ -74,9 +78,11 @@ static void run_extra(cf_test *t, const int *p)
     if (cf_run(t, &call)) cf_close(t, expected, got, N * 6, 16, 0, "function * 96 + thread");
 }
 
-/* ---- Vectors: values are multiples of 1/4, squares of sums are chosen to have exact roots where it matters ---- */
+/* ---- Vectors: values are multiples of 1/4, squares of sums are chosen to have exact roots where it matters
+ * ---- */
 
-static void model_vectors(int i, const float *v, const float *add, float *packed, float out[5][4], double half[4])
+static void model_vectors(
+    int i, const float *v, const float *add, float *packed, float out[5][4], double half[4])
 {
     float w[4] = {1, 2, 0, 0};
     for (int k = 0; k < 4; k++) out[0][k] = v[3 - k] * 2 + w[k];
@@ -153,7 +159,9 @@ static wide model_integer(int f, wide x, wide y, unsigned bits, bool is_signed)
     switch (f) {
     case 0: return saturate(x + y, bits, is_signed);
     case 1: return saturate(x - y, bits, is_signed);
-    case 2: return is_signed || bits < 64 ? (x * y) >> bits : (wide)(((unsigned __int128)x * (unsigned __int128)y) >> 64);
+    case 2:
+        return is_signed || bits < 64 ? (x * y) >> bits
+                                      : (wide)(((unsigned __int128)x * (unsigned __int128)y) >> 64);
     case 3: return x < y ? y - x : x - y;
     case 4: return (x + y) >> 1;
     case 5: return (u << 5 | u >> (bits - 5)) & ones;
@@ -184,7 +192,8 @@ static void run_integer(cf_test *t, const int *p)
         memcpy(x + i * size, &a, size);
         memcpy(y + i * size, &b, size);
         for (int f = 0; f < 10; f++) {
-            wide value = model_integer(f, wrap(a, bits, is_signed), wrap(b, bits, is_signed), bits, is_signed);
+            wide value =
+                model_integer(f, wrap(a, bits, is_signed), wrap(b, bits, is_signed), bits, is_signed);
             uint64_t low = (uint64_t)value;
             memcpy(expected + ((size_t)f * N + i) * size, &low, size);
         }

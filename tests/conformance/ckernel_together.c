@@ -28,8 +28,8 @@ static void model_positions(const uint32_t *s, const uint32_t *at, uint32_t *o)
     }
     uint32_t index = (inside[2] * own[1] + inside[1]) * own[0] + inside[0];
     uint32_t count = own[0] * own[1] * own[2], launched = s[3] * s[4] * s[5];
-    uint32_t scalars[] = {index, index % 32, index / 32, (count + 31) / 32, (launched + 31) / 32, 32, 32, index % 4,
-        index / 4, (count + 3) / 4, (launched + 3) / 4, (at[2] * s[1] + at[1]) * s[0] + at[0]};
+    uint32_t scalars[] = {index, index % 32, index / 32, (count + 31) / 32, (launched + 31) / 32, 32, 32,
+        index % 4, index / 4, (count + 3) / 4, (launched + 3) / 4, (at[2] * s[1] + at[1]) * s[0] + at[0]};
     memcpy(o + 24, scalars, sizeof scalars);
 }
 
@@ -76,8 +76,12 @@ enum { THREADS = 77, GROUP = 50, OPERATIONS = 8 };
 static double step(int operation, double a, double b)
 {
     switch (operation) {
-    case 0: case 4: case 5: return a + b;
-    case 1: case 6: case 7: return a * b;
+    case 0:
+    case 4:
+    case 5: return a + b;
+    case 1:
+    case 6:
+    case 7: return a * b;
     case 2: return b < a ? b : a;
     default: return b > a ? b : a;
     }
@@ -108,7 +112,8 @@ static void run_reduce(cf_test *t, const int *p)
 {
     const ck_type *type = &ck_types[p[1]];
     size_t size = tombac_type_size(type->type), count = THREADS * 2 * OPERATIONS;
-    void *in = cf_alloc(t, THREADS * size), *expected = cf_alloc(t, count * size), *got = cf_alloc(t, count * size);
+    void *in = cf_alloc(t, THREADS * size), *expected = cf_alloc(t, count * size),
+         *got = cf_alloc(t, count * size);
     double x[THREADS];
     for (int i = 0; i < THREADS; i++) {
         x[i] = i % 11 == 3 ? 2 : 1;
@@ -130,7 +135,8 @@ static void run_bits(cf_test *t, const int *p)
 {
     const ck_type *type = &ck_types[p[1]];
     size_t size = tombac_type_size(type->type), count = THREADS * 6;
-    char *in = cf_alloc(t, THREADS * size), *expected = cf_alloc(t, count * size), *got = cf_alloc(t, count * size);
+    char *in = cf_alloc(t, THREADS * size), *expected = cf_alloc(t, count * size),
+         *got = cf_alloc(t, count * size);
     uint64_t seed = 3;
     for (size_t i = 0; i < THREADS * size; i++) in[i] = (char)(cf_random(&seed) | cf_random(&seed));
     for (int o = 0; o < 6; o++)
@@ -142,9 +148,12 @@ static void run_bits(cf_test *t, const int *p)
                 *to = o % 3 == 0 ? (char)-1 : 0;
                 for (int k = first; k < first + lanes; k++) {
                     char from = in[(size_t)k * size + b];
-                    if (o % 3 == 0) *to = (char)(*to & from);
-                    else if (o % 3 == 1) *to = (char)(*to | from);
-                    else *to = (char)(*to ^ from);
+                    if (o % 3 == 0)
+                        *to = (char)(*to & from);
+                    else if (o % 3 == 1)
+                        *to = (char)(*to | from);
+                    else
+                        *to = (char)(*to ^ from);
                 }
             }
     char kernel[32];
@@ -155,7 +164,8 @@ static void run_bits(cf_test *t, const int *p)
     if (cf_run(t, &call)) cf_equal(t, type->type, expected, got, count, "operation * 77 + thread");
 }
 
-/* ---- Moves: where operation o takes thread i's value from: *fill says from which array, -1 is "zero" ---- */
+/* ---- Moves: where operation o takes thread i's value from: *fill says from which array, -1 is "zero" ----
+ */
 
 static int model_move(int i, int o, bool *fill)
 {
@@ -189,8 +199,8 @@ static void run_move(cf_test *t, const int *p)
 {
     const ck_type *type = &ck_types[p[1]];
     size_t size = tombac_type_size(type->type), count = THREADS * 20;
-    char *in = cf_alloc(t, THREADS * size), *fill = cf_alloc(t, THREADS * size), *expected = cf_alloc(t, count * size),
-         *got = cf_alloc(t, count * size);
+    char *in = cf_alloc(t, THREADS * size), *fill = cf_alloc(t, THREADS * size),
+         *expected = cf_alloc(t, count * size), *got = cf_alloc(t, count * size);
     for (int i = 0; i < THREADS; i++) {
         ck_store(type->type, in, (size_t)i, i);
         ck_store(type->type, fill, (size_t)i, 120 - i);
@@ -200,7 +210,8 @@ static void run_move(cf_test *t, const int *p)
             bool filled;
             int from = model_move(i, o, &filled);
             if (from >= 0)
-                memcpy(expected + (size_t)(o * THREADS + i) * size, (filled ? fill : in) + (size_t)from * size, size);
+                memcpy(expected + (size_t)(o * THREADS + i) * size,
+                    (filled ? fill : in) + (size_t)from * size, size);
         }
     char kernel[32];
     snprintf(kernel, sizeof kernel, "move_%s", type->name);
@@ -337,7 +348,8 @@ static void run_multiply_float(cf_test *t, const int *p)
     for (int row = 0; row < 8; row++)
         for (int column = 0; column < 8; column++) {
             float sum = 0;
-            for (int k = 0; k < 8; k++) sum += a[row * 8 + k] * b[column * 8 + k]; /* b was loaded transposed */
+            for (int k = 0; k < 8; k++)
+                sum += a[row * 8 + k] * b[column * 8 + k]; /* b was loaded transposed */
             expected[row * 8 + column] = sum + c[row * 8 + column];
             expected[64 + column * 8 + row] = sum;
             expected[128 + row * 8 + column] = 2.5f;

@@ -1,8 +1,9 @@
 /* The front end for kernels in C: what c_*.c share. See front.h for what comes out.
  *
- * C goes the way of Metal: preprocessed with the macros of <tombac/kernel.h> alone, cut into tokens, edited, and
- * compiled by clang, as C. Words that the rewriter reads: kernel and its attributes (requires, threads_required,
- * threads_at_most, math_mode) in front of a function, threadgroup, slice, printf, assert. */
+ * C goes the way of Metal: preprocessed with the macros of <tombac/kernel.h> alone, cut into tokens, edited,
+ * and compiled by clang, as C. Words that the rewriter reads: kernel and its attributes (requires,
+ * threads_required, threads_at_most, math_mode) in front of a function, threadgroup, slice, printf, assert.
+ */
 #ifndef TB_FRONT_C_H
 #define TB_FRONT_C_H
 
@@ -30,16 +31,16 @@ typedef struct c_parameter {
     c_kind kind;
     uint32_t first, end; /* tokens, end exclusive */
     uint32_t name;
-    uint32_t star;       /* the last '*' outside brackets, or NO_TOKEN */
-    uint32_t square;     /* the first '[', or NO_TOKEN */
-    uint32_t group;      /* the '(' of (*name), or NO_TOKEN */
-    bool is_const;       /* what is pointed to, or a slice's elements */
+    uint32_t star;   /* the last '*' outside brackets, or NO_TOKEN */
+    uint32_t square; /* the first '[', or NO_TOKEN */
+    uint32_t group;  /* the '(' of (*name), or NO_TOKEN */
+    bool is_const;   /* what is pointed to, or a slice's elements */
 } c_parameter;
 
-/* The parameter at *at, which moves on to the next; false at the end of the list or where there is a problem, which is then
- * at *bad (else NO_TOKEN). Start with *at behind the '('. */
-bool front_c_next_parameter(
-    const token_list *list, uint32_t close, uint32_t *at, c_parameter *out, uint32_t *bad, const char **problem);
+/* The parameter at *at, which moves on to the next; false at the end of the list or where there is a problem,
+ * which is then at *bad (else NO_TOKEN). Start with *at behind the '('. */
+bool front_c_next_parameter(const token_list *list, uint32_t close, uint32_t *at, c_parameter *out,
+    uint32_t *bad, const char **problem);
 /* Appends the type of what a parameter points to, or of its value: an operand for __typeof__. */
 void front_c_element_type(const token_list *list, const c_parameter *p, tb_text *out);
 /* Fills the kernel's parameters. */

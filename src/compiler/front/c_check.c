@@ -1,8 +1,8 @@
 /* What C has and kernels have not: refused by name and place, before clang sees it.
  *
  * Types and statements are words. Functions need a table: recursion is a cycle of calls, a call of a function
- * that is declared but not defined is a call of the host, a function's name that is not called is its address.
- * A local variable of a function's name hides it for the whole function that declares it. */
+ * that is declared but not defined is a call of the host, a function's name that is not called is its
+ * address. A local variable of a function's name hides it for the whole function that declares it. */
 #include "compiler/front/c.h"
 
 #include <stdlib.h>
@@ -28,9 +28,9 @@ static int compare_functions(const void *a, const void *b, void *list)
 /* Words before a '(' at file scope that name no function. */
 static bool is_operator_word(const token_list *list, uint32_t i)
 {
-    static const char *const words[] = {"static_assert", "_Static_assert", "typeof", "__typeof__", "typeof_unqual",
-        "alignas", "_Alignas", "_Atomic", "slice", "slice_const", "declare_slice", "__attribute__", "requires",
-        "threads_required", "threads_at_most", "math_mode"};
+    static const char *const words[] = {"static_assert", "_Static_assert", "typeof", "__typeof__",
+        "typeof_unqual", "alignas", "_Alignas", "_Atomic", "slice", "slice_const", "declare_slice",
+        "__attribute__", "requires", "threads_required", "threads_at_most", "math_mode"};
     for (size_t k = 0; k < sizeof words / sizeof *words; k++)
         if (token_is(list, i, words[k])) return true;
     return false;
@@ -88,8 +88,9 @@ static bool declares(const token_list *list, uint32_t first, uint32_t last, uint
     const token *t = list->tokens;
     for (uint32_t i = first + 1; i <= last; i++) {
         if (!tokens_equal(list, i, name) || t[i + 1].code == '(') continue;
-        bool word = t[i - 1].kind == TOKEN_IDENTIFIER && t[i - 1].code != KW_RETURN && t[i - 1].code != KW_ELSE &&
-                    t[i - 1].code != KW_DO && !token_is(list, i - 1, "case") && !token_is(list, i - 1, "sizeof");
+        bool word = t[i - 1].kind == TOKEN_IDENTIFIER && t[i - 1].code != KW_RETURN &&
+                    t[i - 1].code != KW_ELSE && t[i - 1].code != KW_DO && !token_is(list, i - 1, "case") &&
+                    !token_is(list, i - 1, "sizeof");
         if (word) return true;
     }
     return false;
@@ -102,8 +103,10 @@ static const struct {
 } refused[] = {
     {"double", "type 'double' is not supported in kernels: use float"},
     {"long double", "type 'long double' is not supported in kernels: use float"},
-    {"thread_local", "'thread_local' is not supported in kernels: a variable in a function is each thread's own"},
-    {"_Thread_local", "'_Thread_local' is not supported in kernels: a variable in a function is each thread's own"},
+    {"thread_local",
+        "'thread_local' is not supported in kernels: a variable in a function is each thread's own"},
+    {"_Thread_local",
+        "'_Thread_local' is not supported in kernels: a variable in a function is each thread's own"},
     {"__thread", "'__thread' is not supported in kernels: a variable in a function is each thread's own"},
     {"goto", "'goto' is not supported in kernels"},
     {"asm", "'asm' is not supported in kernels"},
@@ -155,7 +158,8 @@ static bool is_double(const token_list *list, uint32_t i)
         floating |= p[k] == '.' || (hex ? p[k] == 'p' || p[k] == 'P' : p[k] == 'e' || p[k] == 'E');
     if (!floating) return false;
     char last = p[t->length - 1];
-    bool half = t->length > 3 && (!memcmp(p + t->length - 3, "f16", 3) || !memcmp(p + t->length - 3, "F16", 3));
+    bool half =
+        t->length > 3 && (!memcmp(p + t->length - 3, "f16", 3) || !memcmp(p + t->length - 3, "F16", 3));
     return !half && last != 'f' && last != 'F';
 }
 
@@ -178,7 +182,8 @@ static bool is_function_pointer(const token_list *list, uint32_t i)
         if (t[k].code != '*' && t[k].code != '[' && t[k].code != ']' && t[k].kind != TOKEN_IDENTIFIER &&
             t[k].kind != TOKEN_NUMBER)
             return false;
-    if (i > 0 && (token_is(list, i - 1, "if") || token_is(list, i - 1, "while") || token_is(list, i - 1, "switch")))
+    if (i > 0 &&
+        (token_is(list, i - 1, "if") || token_is(list, i - 1, "while") || token_is(list, i - 1, "switch")))
         return false;
     return i == 0 || t[i - 1].kind == TOKEN_IDENTIFIER || t[i - 1].code == '*' || t[i - 1].code == ';' ||
            t[i - 1].code == '{' || t[i - 1].code == '}' || t[i - 1].code == '=';
@@ -198,9 +203,10 @@ static tombac_status check_words(const front_unit *unit, tombac_error **error)
         if (message) return refuse_at(unit, i, message, error);
         if (t[i].kind == TOKEN_NUMBER && is_double(list, i))
             return front_fail_at(unit, i, TOMBAC_ERROR_UNSUPPORTED, error,
-                "the constant %.*s is a double, which is not supported in kernels: write %.*s%s", (int)t[i].length,
-                token_text(list, i), (int)t[i].length, token_text(list, i), "f");
-        if (is_variadic(list, i)) return refuse_at(unit, i, "variable arguments are not supported in kernels", error);
+                "the constant %.*s is a double, which is not supported in kernels: write %.*s%s",
+                (int)t[i].length, token_text(list, i), (int)t[i].length, token_text(list, i), "f");
+        if (is_variadic(list, i))
+            return refuse_at(unit, i, "variable arguments are not supported in kernels", error);
         if (is_function_pointer(list, i))
             return refuse_at(unit, i, "a pointer to a function is not supported in kernels", error);
     }
@@ -228,7 +234,8 @@ static uint32_t mutable_variable(const token_list *list, uint32_t head, uint32_t
         if (t[i].code == KW_CONST || t[i].code == KW_CONSTEXPR || t[i].code == KW_THREADGROUP ||
             t[i].code == KW_TYPEDEF)
             return NO_TOKEN;
-        if (t[i].kind == TOKEN_IDENTIFIER && t[i + 1].code == '(') { /* a function, or a word with an operand */
+        if (t[i].kind == TOKEN_IDENTIFIER &&
+            t[i + 1].code == '(') { /* a function, or a word with an operand */
             if (!is_operator_word(list, i)) return NO_TOKEN;
             i = t[i + 1].match;
             words++;
@@ -257,13 +264,16 @@ static tombac_status check_variables(const front_unit *unit, tombac_error **erro
         if (!outside && !lasting) continue;
         uint32_t end = declaration_end(list, i), next = t[i].code == KW_EXTERN ? i + 1 : i;
         bool typed = token_is(list, i, "static_assert") || token_is(list, i, "_Static_assert");
-        uint32_t name = typed || end >= list->count || t[end].code == '{' ? NO_TOKEN : mutable_variable(list, next, end);
+        uint32_t name =
+            typed || end >= list->count || t[end].code == '{' ? NO_TOKEN : mutable_variable(list, next, end);
         bool tag = name != NO_TOKEN && name == next + 1 &&
                    (t[next].code == KW_STRUCT || t[next].code == KW_UNION || t[next].code == KW_ENUM);
         if (name == NO_TOKEN || tag) continue;
         return front_fail_at(unit, name, TOMBAC_ERROR_UNSUPPORTED, error,
-            "variable '%.*s' outlives the function and can change, which is not supported in kernels: make it const "
-            "or threadgroup", (int)t[name].length, token_text(list, name));
+            "variable '%.*s' outlives the function and can change, which is not supported in kernels: make "
+            "it const "
+            "or threadgroup",
+            (int)t[name].length, token_text(list, name));
     }
     return TOMBAC_OK;
 }
@@ -294,10 +304,12 @@ static tombac_status check_use(graph *g, const c_function *caller, uint32_t i, u
     if (!callee || declares(g->list, caller->open, t[caller->body].match, i)) return TOMBAC_OK;
     if (!is_called(t, i))
         return front_fail_at(g->unit, i, TOMBAC_ERROR_UNSUPPORTED, g->error,
-            "the address of function '%.*s' is taken; pointers to functions are not supported in kernels", length, name);
+            "the address of function '%.*s' is taken; pointers to functions are not supported in kernels",
+            length, name);
     if (callee->body == NO_TOKEN)
         return front_fail_at(g->unit, i, TOMBAC_ERROR_UNSUPPORTED, g->error,
-            "function '%.*s' has no definition in this file; calling a function of the host is not supported in kernels",
+            "function '%.*s' has no definition in this file; calling a function of the host is not supported "
+            "in kernels",
             length, name);
     size_t index = (size_t)(callee - g->functions.items);
     if (g->state[index] == 1)
@@ -310,7 +322,8 @@ static tombac_status visit(graph *g, size_t index, unsigned depth)
 {
     const c_function *f = &g->functions.items[index];
     if (f->body == NO_TOKEN) return TOMBAC_OK;
-    if (depth > 1000) return refuse_at(g->unit, f->name, "functions call each other more than 1000 deep", g->error);
+    if (depth > 1000)
+        return refuse_at(g->unit, f->name, "functions call each other more than 1000 deep", g->error);
     g->state[index] = 1;
     tombac_status status = TOMBAC_OK;
     for (uint32_t i = f->body + 1; i < g->list->tokens[f->body].match && status == TOMBAC_OK; i++)

@@ -1,5 +1,5 @@
-/* The rewritten C through clang -cc1 to bitcode, by pipes. Diagnostics come back to the user's places; the words
- * are clang's own, which are C's. */
+/* The rewritten C through clang -cc1 to bitcode, by pipes. Diagnostics come back to the user's places; the
+ * words are clang's own, which are C's. */
 #include "compiler/front/c.h"
 
 #include "base/process.h"
@@ -20,16 +20,18 @@ static void push_all(arguments *a, const char *const *list, size_t count)
 {
     for (size_t i = 0; i < count && a->count + 1 < MAX_ARGUMENTS; i++) a->list[a->count++] = list[i];
 }
-#define PUSH(a, ...) push_all(a, (const char *const[]){__VA_ARGS__}, sizeof(const char *const[]){__VA_ARGS__} / sizeof(char *))
+#define PUSH(a, ...)                                                                                         \
+    push_all(a, (const char *const[]){__VA_ARGS__}, sizeof(const char *const[]){__VA_ARGS__} / sizeof(char *))
 
 /* Variables of run-time length, and values that would be lost on the way, are errors. */
 static void push_language(arguments *a, const front_options *options)
 {
     PUSH(a, "-cc1", "-triple", "nvptx64", "-x", "c", "-std=c23", "-O1", "-funroll-loops", "-relaxed-aliasing",
         "-disable-free", "-disable-llvm-passes", "-discard-value-names", "-nostdsysteminc", "-nobuiltininc",
-        "-fno-builtin", "-D__TOMBAC_DEVICE__", "-fno-caret-diagnostics", "-fno-diagnostics-use-presumed-location",
-        "-fmessage-length=0", "-ferror-limit", "200");
-    if (!options->warnings) PUSH(a, "-Wno-everything");
+        "-fno-builtin", "-D__TOMBAC_DEVICE__", "-fno-caret-diagnostics",
+        "-fno-diagnostics-use-presumed-location", "-fmessage-length=0", "-ferror-limit", "200");
+    if (!options->warnings)
+        PUSH(a, "-Wno-everything");
     else
         PUSH(a, "-Wall", "-Wno-unknown-pragmas", "-Wno-unknown-attributes", "-Wno-unused-function",
             "-Wno-unused-const-variable");
@@ -48,7 +50,8 @@ static void push_math(arguments *a, tombac_math math)
     if (math == TOMBAC_MATH_FAST) PUSH(a, "-mreassociate");
 }
 
-static tombac_status run(const rewriter *r, bool syntax_only, const tb_text *text, tb_process *process, tombac_error **error)
+static tombac_status run(
+    const rewriter *r, bool syntax_only, const tb_text *text, tb_process *process, tombac_error **error)
 {
     const front_unit *unit = r->unit;
     arguments line = {0};
@@ -59,8 +62,10 @@ static tombac_status run(const rewriter *r, bool syntax_only, const tb_text *tex
     push_language(&line, &unit->options);
     push_math(&line, r->selected && r->selected->has_math ? r->selected->math : unit->options.math);
     PUSH(&line, "-internal-isystem", unit->paths.msl, "-include", tb_text_string(&header));
-    if (syntax_only) PUSH(&line, "-fsyntax-only");
-    else PUSH(&line, "-debug-info-kind=standalone", "-dwarf-version=4", "-emit-llvm-bc", "-o", "-");
+    if (syntax_only)
+        PUSH(&line, "-fsyntax-only");
+    else
+        PUSH(&line, "-debug-info-kind=standalone", "-dwarf-version=4", "-emit-llvm-bc", "-o", "-");
     PUSH(&line, "-");
     *process = (tb_process){.arguments = line.list,
         .input = tb_text_string(text),
@@ -73,12 +78,14 @@ static tombac_status run(const rewriter *r, bool syntax_only, const tb_text *tex
     if (status != TOMBAC_ERROR_NOT_FOUND && status != TOMBAC_ERROR_TIMEOUT) return status;
     if (error) tombac_error_release(*error);
     if (status == TOMBAC_ERROR_TIMEOUT)
-        return tb_fail(error, TOMBAC_ERROR_COMPILER, "clang ran longer than %d s and was stopped", TIME_LIMIT);
-    return tb_fail(error, TOMBAC_ERROR_COMPILER, "cannot run '%s'; clang 22 is needed, TOMBAC_CLANG can name it",
-        unit->paths.clang);
+        return tb_fail(
+            error, TOMBAC_ERROR_COMPILER, "clang ran longer than %d s and was stopped", TIME_LIMIT);
+    return tb_fail(error, TOMBAC_ERROR_COMPILER,
+        "cannot run '%s'; clang 22 is needed, TOMBAC_CLANG can name it", unit->paths.clang);
 }
 
-static tombac_status fail(const rewriter *r, const tb_process *process, const diagnostic_list *list, tombac_error **error)
+static tombac_status fail(
+    const rewriter *r, const tb_process *process, const diagnostic_list *list, tombac_error **error)
 {
     tb_text report = {0};
     front_position first = {0};
@@ -97,7 +104,8 @@ static tombac_status fail(const rewriter *r, const tb_process *process, const di
     return status;
 }
 
-static tombac_status compile(const rewriter *r, bool syntax_only, uint32_t *offsets, front_result *result, tombac_error **error)
+static tombac_status compile(
+    const rewriter *r, bool syntax_only, uint32_t *offsets, front_result *result, tombac_error **error)
 {
     tb_text text = {0};
     tb_process process = {0};

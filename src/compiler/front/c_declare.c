@@ -41,7 +41,8 @@ static tombac_status find_paths(front_paths *paths, tombac_error **error)
     free(header);
     if (found) return TOMBAC_OK;
     return tb_fail(error, TOMBAC_ERROR_COMPILER,
-        "<tombac/kernel.h> is not in '%s'; the environment variable TOMBAC_C can name its folder", paths->msl);
+        "<tombac/kernel.h> is not in '%s'; the environment variable TOMBAC_C can name its folder",
+        paths->msl);
 }
 
 /* ---- Attributes ---- */
@@ -61,8 +62,10 @@ static void append_source(const token_list *list, uint32_t first, uint32_t end, 
     const token *last = &list->tokens[end - 1];
     const char *p = token_text(list, first), *stop = list->text + last->offset + last->length;
     for (bool blank = false; p < stop; p++) {
-        if (!isspace((unsigned char)*p)) tb_text_putc(out, *p);
-        else if (!blank) tb_text_putc(out, ' ');
+        if (!isspace((unsigned char)*p))
+            tb_text_putc(out, *p);
+        else if (!blank)
+            tb_text_putc(out, ' ');
         blank = isspace((unsigned char)*p) != 0;
     }
 }
@@ -71,7 +74,8 @@ static void append_source(const token_list *list, uint32_t first, uint32_t end, 
 static uint32_t argument_end(const token_list *list, uint32_t i, uint32_t close)
 {
     const token *t = list->tokens;
-    while (i < close && t[i].code != ',') i = t[i].match != NO_TOKEN && t[i].match > i ? t[i].match + 1 : i + 1;
+    while (i < close && t[i].code != ',')
+        i = t[i].match != NO_TOKEN && t[i].match > i ? t[i].match + 1 : i + 1;
     return i;
 }
 
@@ -98,16 +102,17 @@ static tombac_status read_threads(scan *s, uint32_t open, uint32_t threads[3], s
         uint32_t end = argument_end(s->list, i, close);
         int64_t value = 0;
         if (n == most || !front_evaluate(s->unit, i, end, &value) || value < 1 || value > 1024)
-            return front_fail_at(s->unit, n == most || i >= close ? open - 1 : i, TOMBAC_ERROR_SOURCE, s->error,
-                "'%.*s' takes %s", (int)s->list->tokens[open - 1].length, token_text(s->list, open - 1),
+            return front_fail_at(s->unit, n == most || i >= close ? open - 1 : i, TOMBAC_ERROR_SOURCE,
+                s->error, "'%.*s' takes %s", (int)s->list->tokens[open - 1].length,
+                token_text(s->list, open - 1),
                 most == 1 ? "one constant from 1 to 1024" : "one to three constants from 1 to 1024");
         product *= (uint64_t)value;
         threads[n++] = (uint32_t)value;
         i = end;
     }
     if (product > 1024)
-        return front_fail_at(s->unit, open - 1, TOMBAC_ERROR_SOURCE, s->error,
-            "a threadgroup has at most 1024 threads");
+        return front_fail_at(
+            s->unit, open - 1, TOMBAC_ERROR_SOURCE, s->error, "a threadgroup has at most 1024 threads");
     return TOMBAC_OK;
 }
 
@@ -121,7 +126,8 @@ static tombac_status read_math(scan *s, uint32_t open)
         s->kernel->math = modes[i];
         return TOMBAC_OK;
     }
-    return front_fail_at(s->unit, open - 1, TOMBAC_ERROR_SOURCE, s->error, "math_mode takes fast, relaxed or safe");
+    return front_fail_at(
+        s->unit, open - 1, TOMBAC_ERROR_SOURCE, s->error, "math_mode takes fast, relaxed or safe");
 }
 
 static bool is_attribute(const token_list *list, uint32_t i)
@@ -145,8 +151,10 @@ static tombac_status read_attributes(scan *s)
     for (uint32_t i = s->site->head + 1; status == TOMBAC_OK && is_attribute(s->list, i);
         i = s->list->tokens[i + 1].match + 1) {
         uint32_t most[3];
-        if (token_is(s->list, i, "requires")) status = read_requires(s, i + 1);
-        else if (token_is(s->list, i, "math_mode")) status = read_math(s, i + 1);
+        if (token_is(s->list, i, "requires"))
+            status = read_requires(s, i + 1);
+        else if (token_is(s->list, i, "math_mode"))
+            status = read_math(s, i + 1);
         else if (token_is(s->list, i, "threads_required"))
             status = read_threads(s, i + 1, s->kernel->required_threads, 3);
         else {
@@ -168,7 +176,8 @@ static tombac_status read_head(scan *s)
         return front_fail_at(s->unit, i, TOMBAC_ERROR_SOURCE, s->error,
             "a kernel is a function that returns void: expected 'void' or an attribute of kernels");
     if (t[i + 1].kind != TOKEN_IDENTIFIER || t[i + 2].code != '(')
-        return front_fail_at(s->unit, i + 1, TOMBAC_ERROR_SOURCE, s->error, "expected a kernel's name and parameters");
+        return front_fail_at(
+            s->unit, i + 1, TOMBAC_ERROR_SOURCE, s->error, "expected a kernel's name and parameters");
     s->site->name = i + 1;
     s->site->open = i + 2;
     uint32_t next = t[i + 2].match + 1;
@@ -212,7 +221,8 @@ static void free_kernel(front_kernel *kernel)
 /* The kernel whose `kernel` stands at i; *last becomes its last token. */
 static tombac_status read_kernel(front_unit *unit, uint32_t i, uint32_t *last, tombac_error **error)
 {
-    kernel_site site = {.kind = SITE_KERNEL, .head = i, .start = i, .host_name = NO_TOKEN, .kernel = NO_TOKEN};
+    kernel_site site = {
+        .kind = SITE_KERNEL, .head = i, .start = i, .host_name = NO_TOKEN, .kernel = NO_TOKEN};
     front_kernel kernel = {0};
     scan s = {unit, &unit->list, &site, &kernel, error};
     tombac_status status = read_head(&s);
@@ -227,7 +237,8 @@ static tombac_status read_kernel(front_unit *unit, uint32_t i, uint32_t *last, t
                                                 : tb_fail_memory(error);
     }
     if (status == TOMBAC_OK && defined && front_kernel_find(unit, kernel.name))
-        status = front_fail_at(unit, site.name, TOMBAC_ERROR_SOURCE, error, "kernel '%s' is defined twice", kernel.name);
+        status = front_fail_at(
+            unit, site.name, TOMBAC_ERROR_SOURCE, error, "kernel '%s' is defined twice", kernel.name);
     if (status == TOMBAC_OK && !keep(&s, defined)) status = tb_fail_memory(error);
     *last = site.last;
     free_kernel(&kernel);

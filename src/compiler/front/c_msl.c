@@ -3,8 +3,8 @@
  *   - the prelude (tombac/kernel/prelude.metal) gives C's names their meaning in Metal
  *   - a kernel's parameters get address spaces and numbers; behind its '{' each becomes a variable of its own
  *     name and C type, so that the body stands as it is
- *   - positions are attributes of a kernel, not functions: a structure of those that the file reads is filled at
- *     the kernel's start and handed, by reference, to every function that reads one or calls one that does
+ *   - positions are attributes of a kernel, not functions: a structure of those that the file reads is filled
+ * at the kernel's start and handed, by reference, to every function that reads one or calls one that does
  *   - #line directives keep the places in the C file
  *
  * Words and initialisers are c_msl_words.c. */
@@ -117,7 +117,8 @@ static const kernel_site *site_of(const msl_writer *w, uint32_t name)
 static void add_first(msl_writer *w, uint32_t open, const char *text)
 {
     const token *t = w->list->tokens;
-    bool none = t[open].match == open + 1 || (t[open].match == open + 2 && token_is(w->list, open + 1, "void"));
+    bool none =
+        t[open].match == open + 1 || (t[open].match == open + 2 && token_is(w->list, open + 1, "void"));
     tb_text made = {0};
     tb_text_printf(&made, "%s%s", text, none ? "" : ", ");
     if (none && t[open].match == open + 2) front_edit_delete(&w->r.edits, open + 1);
@@ -156,14 +157,16 @@ static tombac_status write_calls(msl_writer *w)
 
 #define OWN "tombac_c_" /* what the body calls its parameter */
 
-/* The parameter's tokens as written, its name with `prefix`, without `threadgroup`; its first dimension as a '*'. */
+/* The parameter's tokens as written, its name with `prefix`, without `threadgroup`; its first dimension as a
+ * '*'. */
 static void append_declaration(msl_writer *w, const c_parameter *p, const char *prefix, tb_text *out)
 {
     const token *t = w->list->tokens;
     bool array = p->square != NO_TOKEN && p->group == NO_TOKEN;
     for (uint32_t i = p->first; i < p->end; i++) {
         uint32_t code = t[i].code;
-        if (code == KW_THREADGROUP || code == KW_RESTRICT || code == KW_RESTRICT2 || code == KW_RESTRICT3) continue;
+        if (code == KW_THREADGROUP || code == KW_RESTRICT || code == KW_RESTRICT2 || code == KW_RESTRICT3)
+            continue;
         if (array && i == p->square) {
             i = t[i].match;
             continue;
@@ -185,22 +188,28 @@ static void append_value_type(msl_writer *w, const c_parameter *p, tb_text *out)
 }
 
 /* The parameter for the kernel's head, and the body's variable with the value that was given. */
-static void append_parameter(msl_writer *w, const c_parameter *p, uint32_t next[2], tb_text *head, tb_text *start)
+static void append_parameter(
+    msl_writer *w, const c_parameter *p, uint32_t next[2], tb_text *head, tb_text *start)
 {
     uint32_t *index = &next[p->kind == C_THREADGROUP];
     tb_text type = {0}, written = {0};
     front_edit_render(&w->r.edits, p->name, p->name, &written);
     const char *name = tb_text_string(&written);
     int length = (int)written.size;
-    if (p->kind == C_VALUE) append_value_type(w, p, &type);
-    else front_c_element_type(w->list, p, &type);
-    tb_text_puts(head, p->kind == C_VALUE ? "constant " : p->kind == C_THREADGROUP ? "threadgroup " : "device ");
+    if (p->kind == C_VALUE)
+        append_value_type(w, p, &type);
+    else
+        front_c_element_type(w->list, p, &type);
+    tb_text_puts(head, p->kind == C_VALUE         ? "constant "
+                       : p->kind == C_THREADGROUP ? "threadgroup "
+                                                  : "device ");
     append_declaration(w, p, OWN, start);
     if (p->kind == C_VALUE) {
         tb_text_printf(head, "%s&%.*s [[buffer(%u)]]", tb_text_string(&type), length, name, (*index)++);
         tb_text_printf(start, "= %.*s; ", length, name);
     } else if (p->kind == C_SLICE) {
-        tb_text_printf(head, "%s *%.*s [[buffer(%u)]], constant ulong &%.*s" FRONT_C_COUNT_SUFFIX " [[buffer(%u)]]",
+        tb_text_printf(head,
+            "%s *%.*s [[buffer(%u)]], constant ulong &%.*s" FRONT_C_COUNT_SUFFIX " [[buffer(%u)]]",
             tb_text_string(&type), length, name, *index, length, name, *index + 1);
         *index += 2;
         tb_text_printf(start, "= {%.*s, %.*s" FRONT_C_COUNT_SUFFIX "}; ", length, name, length, name);
@@ -236,14 +245,16 @@ static void append_positions(const msl_writer *w, bool first, tb_text *head, tb_
         if (!w->used[k]) continue;
         grid |= p->own;
         if (p->own) continue;
-        tb_text_printf(head, "%s%s tombac_%s [[%s]]", first ? "" : ", ", p->vector ? "uint3" : "uint", p->name, p->name);
+        tb_text_printf(
+            head, "%s%s tombac_%s [[%s]]", first ? "" : ", ", p->vector ? "uint3" : "uint", p->name, p->name);
         tb_text_printf(start, MSL_POSITIONS ".%s = tombac_%s; ", p->name, p->name);
         first = false;
     }
     if (grid)
-        tb_text_puts(start, MSL_POSITIONS ".thread_index_in_grid = (ulong(tombac_thread_position_in_grid.z) * "
-                                          "tombac_threads_per_grid.y + tombac_thread_position_in_grid.y) * "
-                                          "tombac_threads_per_grid.x + tombac_thread_position_in_grid.x; ");
+        tb_text_puts(start,
+            MSL_POSITIONS ".thread_index_in_grid = (ulong(tombac_thread_position_in_grid.z) * "
+                          "tombac_threads_per_grid.y + tombac_thread_position_in_grid.y) * "
+                          "tombac_threads_per_grid.x + tombac_thread_position_in_grid.x; ");
 }
 
 static void append_attributes(const front_kernel *kernel, tb_text *out)
@@ -272,7 +283,8 @@ static tombac_status write_kernel(msl_writer *w, const kernel_site *site)
     uint32_t last = front_c_attributes_end(w->list, site->head), close = w->list->tokens[site->open].match;
     for (uint32_t i = site->head + 1; i < site->name; i++)
         if (i <= last || !token_is(w->list, i, "void")) front_edit_delete(edits, i);
-    if (kernel->has_math) tb_text_printf(&start, " _Pragma(\"METAL fp math_mode(%s)\") ", modes[kernel->math]);
+    if (kernel->has_math)
+        tb_text_printf(&start, " _Pragma(\"METAL fp math_mode(%s)\") ", modes[kernel->math]);
     uint32_t at = site->open + 1, bad, next[2] = {0, 0};
     const char *problem;
     bool first = true;
@@ -306,7 +318,10 @@ static tombac_status write_prelude(const msl_writer *w, tb_text *out, tombac_err
         if (!w->used[k]) continue;
         const msl_position *p = &msl_positions[k];
         tb_text_printf(out, "%s    %s %s;\n", any ? "" : "\nstruct tombac_positions {\n",
-            p->own ? "ulong" : p->vector ? "uint3" : "uint", p->name);
+            p->own      ? "ulong"
+            : p->vector ? "uint3"
+                        : "uint",
+            p->name);
         any = true;
     }
     tb_text_puts(out, any ? "};\n\n" : "\n");
@@ -338,8 +353,10 @@ static tombac_status write_all(msl_writer *w, tb_text *out, tombac_error **error
     if (status == TOMBAC_OK) status = msl_write_words(w);
     const front_unit *unit = w->r.unit;
     for (size_t i = 0; i < unit->site_count && status == TOMBAC_OK; i++)
-        if (unit->sites[i].kernel != NO_TOKEN) status = write_kernel(w, &unit->sites[i]);
-        else front_edit_blank(&w->r.edits, unit->sites[i].head, unit->sites[i].last);
+        if (unit->sites[i].kernel != NO_TOKEN)
+            status = write_kernel(w, &unit->sites[i]);
+        else
+            front_edit_blank(&w->r.edits, unit->sites[i].head, unit->sites[i].last);
     if (status != TOMBAC_OK) return status;
     write_line_directives(w);
     status = write_prelude(w, out, error);
@@ -351,7 +368,8 @@ tombac_status front_emit_msl(front_unit *unit, tb_text *out, tombac_error **erro
 {
     if (unit->options.language != FRONT_C)
         return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "'%s' is Metal source already", unit->main_path);
-    msl_writer w = {.r = {.unit = unit, .list = &unit->list, .error = error}, .list = &unit->list, .error = error};
+    msl_writer w = {
+        .r = {.unit = unit, .list = &unit->list, .error = error}, .list = &unit->list, .error = error};
     tombac_status status = front_c_check(unit, error);
     bool fine = front_edit_start(&w.r.edits, w.list) && front_c_functions(w.list, &w.functions);
     w.reads_positions = fine ? calloc(w.functions.count + 1, sizeof *w.reads_positions) : NULL;

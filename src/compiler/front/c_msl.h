@@ -26,6 +26,7 @@ typedef struct msl_writer {
 size_t msl_position_at(const msl_writer *w, uint32_t i);
 /* Spellings that differ between the languages, and what has none in Metal. */
 tombac_status msl_write_words(msl_writer *w);
-tombac_status msl_refuse(msl_writer *w, uint32_t i, const char *format, ...) __attribute__((format(printf, 3, 4)));
+tombac_status msl_refuse(msl_writer *w, uint32_t i, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 #endif

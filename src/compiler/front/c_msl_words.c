@@ -1,18 +1,20 @@
 /* From C to Metal source, token by token: spellings that differ, and what Metal cannot say, refused by name.
  *
- * Metal is C++: names that are words of C++ or Metal get a tail; a vector's initialiser becomes a constructor,
- * because a lone element in braces means "this one, then zeros" in C and "this one everywhere" in Metal. */
+ * Metal is C++: names that are words of C++ or Metal get a tail; a vector's initialiser becomes a
+ * constructor, because a lone element in braces means "this one, then zeros" in C and "this one everywhere"
+ * in Metal. */
 #include "compiler/front/c_msl.h"
 
 /* Words of C++ and Metal that are names in C. */
 static bool is_reserved(const token_list *list, uint32_t i)
 {
-    static const char *const words[] = {"and", "and_eq", "bitand", "bitor", "catch", "class", "co_await", "compl",
-        "constant", "constinit", "decltype", "delete", "device", "dynamic_cast", "explicit", "export", "fragment",
-        "friend", "half8", "mutable", "namespace", "new", "noexcept", "not", "not_eq", "operator", "or", "or_eq",
-        "private", "protected", "public", "ray_data", "reinterpret_cast", "sampler", "static_cast", "template",
-        "texture", "this", "thread", "throw", "try", "typeid", "typename", "using", "vec", "vertex", "virtual",
-        "wchar_t", "xor", "xor_eq", "metal", "matrix", "atomic", "array"};
+    static const char *const words[] = {"and", "and_eq", "bitand", "bitor", "catch", "class", "co_await",
+        "compl", "constant", "constinit", "decltype", "delete", "device", "dynamic_cast", "explicit",
+        "export", "fragment", "friend", "half8", "mutable", "namespace", "new", "noexcept", "not", "not_eq",
+        "operator", "or", "or_eq", "private", "protected", "public", "ray_data", "reinterpret_cast",
+        "sampler", "static_cast", "template", "texture", "this", "thread", "throw", "try", "typeid",
+        "typename", "using", "vec", "vertex", "virtual", "wchar_t", "xor", "xor_eq", "metal", "matrix",
+        "atomic", "array"};
     for (size_t k = 0; k < sizeof words / sizeof *words; k++)
         if (token_is(list, i, words[k])) return true;
     return false;
@@ -34,15 +36,17 @@ static const struct {
 };
 
 /* Functions that Metal's library has not. */
-static const char *const absent[] = {"acospi", "asinpi", "atanpi", "cbrt", "expm1", "log1p", "erf", "erfc", "lgamma",
-    "tgamma", "hypot", "remainder"};
+static const char *const absent[] = {"acospi", "asinpi", "atanpi", "cbrt", "expm1", "log1p", "erf", "erfc",
+    "lgamma", "tgamma", "hypot", "remainder"};
 
 static bool is_absent(const token_list *list, uint32_t i)
 {
     const char *p = token_text(list, i);
     size_t length = list->tokens[i].length;
-    if (length > 5 && !memcmp(p, "fast_", 5)) p += 5, length -= 5;
-    else if (length > 8 && !memcmp(p, "precise_", 8)) p += 8, length -= 8;
+    if (length > 5 && !memcmp(p, "fast_", 5))
+        p += 5, length -= 5;
+    else if (length > 8 && !memcmp(p, "precise_", 8))
+        p += 8, length -= 8;
     for (size_t k = 0; k < sizeof absent / sizeof *absent; k++) {
         size_t n = strlen(absent[k]);
         bool same = length >= n && !memcmp(p, absent[k], n);
@@ -79,7 +83,8 @@ static tombac_status write_vector(msl_writer *w, uint32_t open, unsigned length,
     const token *t = w->list->tokens;
     unsigned given = count_elements(t, open);
     if (given > length || t[open + 1].code == '.' || t[open + 1].code == '[')
-        return msl_refuse(w, open, "an initialiser of a vector with designators or too many elements is not supported");
+        return msl_refuse(
+            w, open, "an initialiser of a vector with designators or too many elements is not supported");
     tb_text text = {0};
     tb_text_printf(&text, "%s(", before);
     front_edit_replace(&w->r.edits, open, tb_text_string(&text));
@@ -94,7 +99,8 @@ static tombac_status write_vector(msl_writer *w, uint32_t open, unsigned length,
     return TOMBAC_OK;
 }
 
-/* The vector type in the head of the declaration that initialises at i (`=`), or NO_TOKEN; arrays have none. */
+/* The vector type in the head of the declaration that initialises at i (`=`), or NO_TOKEN; arrays have none.
+ */
 static uint32_t declared_vector(const token_list *list, uint32_t i)
 {
     const token *t = list->tokens;
@@ -110,11 +116,13 @@ static tombac_status check_list(msl_writer *w, uint32_t open)
 {
     const token *t = w->list->tokens;
     uint32_t before = open ? t[open - 1].code : 0;
-    bool inner = before == '{' || before == ',' || (before == '=' && open > 1 && t[open - 2].kind == TOKEN_IDENTIFIER);
+    bool inner =
+        before == '{' || before == ',' || (before == '=' && open > 1 && t[open - 2].kind == TOKEN_IDENTIFIER);
     bool lone = t[open].match == open + 2 && !token_is(w->list, open + 1, "0");
     if (inner && lone)
-        return msl_refuse(w, open, "a single element in braces could mean a vector's first or all of its elements: "
-                                   "this initialiser is not supported; write every element");
+        return msl_refuse(w, open,
+            "a single element in braces could mean a vector's first or all of its elements: "
+            "this initialiser is not supported; write every element");
     return TOMBAC_OK;
 }
 
@@ -125,7 +133,8 @@ static bool has_vector_member(const token_list *list, uint32_t open)
     return false;
 }
 
-/* Is the type of the declaration or compound literal before the '{' a structure of the file with vectors in it? */
+/* Is the type of the declaration or compound literal before the '{' a structure of the file with vectors in
+ * it? */
 static bool is_structure_with_vectors(const token_list *list, uint32_t first, uint32_t end)
 {
     const token *t = list->tokens;
@@ -168,9 +177,11 @@ static tombac_status write_braces(msl_writer *w, uint32_t i)
     bool list = before == '=' || before == ',' || before == '{' || t[i].scope == SCOPE_LIST;
     bool positional = t[i + 1].code != '.' && t[i + 1].code != '{' && t[i].match > i + 1 &&
                       !(t[i].match == i + 2 && token_is(w->list, i + 1, "0"));
-    if (first != NO_TOKEN && t[i].scope == SCOPE_LIST && positional && is_structure_with_vectors(w->list, first, end))
-        return msl_refuse(w, i, "a structure with vectors that is initialised without naming its members (.member = "
-                                "...) is not supported");
+    if (first != NO_TOKEN && t[i].scope == SCOPE_LIST && positional &&
+        is_structure_with_vectors(w->list, first, end))
+        return msl_refuse(w, i,
+            "a structure with vectors that is initialised without naming its members (.member = "
+            "...) is not supported");
     return list && t[i].scope == SCOPE_LIST ? check_list(w, i) : TOMBAC_OK;
 }
 
@@ -211,7 +222,8 @@ static tombac_status write_threadgroup(msl_writer *w, uint32_t i)
     return TOMBAC_OK;
 }
 
-/* Pointers have address spaces in Metal, so a pointer type could match where it does not in C, or the reverse. */
+/* Pointers have address spaces in Metal, so a pointer type could match where it does not in C, or the
+ * reverse. */
 static tombac_status check_generic(msl_writer *w, uint32_t i)
 {
     const token *t = w->list->tokens;
@@ -225,8 +237,10 @@ static tombac_status check_generic(msl_writer *w, uint32_t i)
 
 static void replace(msl_writer *w, uint32_t i, const char *text)
 {
-    if (*text) front_edit_replace(&w->r.edits, i, text);
-    else front_edit_delete(&w->r.edits, i);
+    if (*text)
+        front_edit_replace(&w->r.edits, i, text);
+    else
+        front_edit_delete(&w->r.edits, i);
 }
 
 static tombac_status write_word(msl_writer *w, uint32_t i)
@@ -251,7 +265,8 @@ static tombac_status write_word(msl_writer *w, uint32_t i)
         }
     }
     if (token_is(w->list, i, "_Generic")) return check_generic(w, i);
-    if (token_is(w->list, i, "_Atomic")) return msl_refuse(w, i, "'_Atomic' as a qualifier is not supported; write atomic_uint");
+    if (token_is(w->list, i, "_Atomic"))
+        return msl_refuse(w, i, "'_Atomic' as a qualifier is not supported; write atomic_uint");
     for (size_t k = 0; k < sizeof spellings / sizeof *spellings; k++)
         if (token_is(w->list, i, spellings[k].c)) replace(w, i, spellings[k].metal);
     if (is_reserved(w->list, i)) {
@@ -268,8 +283,10 @@ tombac_status msl_write_words(msl_writer *w)
 {
     tombac_status status = TOMBAC_OK;
     for (uint32_t i = 0; i < w->list->count && status == TOMBAC_OK; i++) {
-        if (w->list->tokens[i].kind == TOKEN_IDENTIFIER) status = write_word(w, i);
-        else if (w->list->tokens[i].code == '{') status = write_braces(w, i);
+        if (w->list->tokens[i].kind == TOKEN_IDENTIFIER)
+            status = write_word(w, i);
+        else if (w->list->tokens[i].code == '{')
+            status = write_braces(w, i);
     }
     return status;
 }

@@ -22,9 +22,7 @@ static void note_token(const token_list *list, uint32_t i, c_parameter *p)
     const token *t = list->tokens;
     switch (t[i].code) {
     case KW_THREADGROUP: p->kind = C_THREADGROUP; break;
-    case '*':
-        p->star = i;
-        break;
+    case '*': p->star = i; break;
     case '[':
         if (p->square == NO_TOKEN) p->square = i;
         break;
@@ -50,19 +48,24 @@ static bool element_is_const(const token_list *list, const c_parameter *p)
     return is_const;
 }
 
-bool front_c_next_parameter(
-    const token_list *list, uint32_t close, uint32_t *at, c_parameter *out, uint32_t *bad, const char **problem)
+bool front_c_next_parameter(const token_list *list, uint32_t close, uint32_t *at, c_parameter *out,
+    uint32_t *bad, const char **problem)
 {
     const token *t = list->tokens;
     *bad = NO_TOKEN;
     uint32_t i = *at;
     if (i >= close || (i + 1 == close && token_is(list, i, "void"))) return false;
-    *out = (c_parameter){
-        .kind = C_VALUE, .first = i, .name = NO_TOKEN, .star = NO_TOKEN, .square = NO_TOKEN, .group = NO_TOKEN};
+    *out = (c_parameter){.kind = C_VALUE,
+        .first = i,
+        .name = NO_TOKEN,
+        .star = NO_TOKEN,
+        .square = NO_TOKEN,
+        .group = NO_TOKEN};
     bool is_slice = token_is(list, i, "slice"), is_const = token_is(list, i, "slice_const");
     if ((is_slice || is_const) && t[i + 1].code == '(') {
         if (t[i + 1].match != i + 3)
-            return fail(i, "a slice's element is a type of one word: slice(float), declare_slice(name)", bad, problem);
+            return fail(i, "a slice's element is a type of one word: slice(float), declare_slice(name)", bad,
+                problem);
         out->kind = C_SLICE;
         out->is_const = is_const;
         i = t[i + 1].match + 1;
@@ -92,7 +95,8 @@ bool front_c_next_parameter(
     if (out->group == NO_TOKEN && out->star != NO_TOKEN) {
         size_t stars = out->square != NO_TOKEN;
         for (uint32_t k = out->first; k < out->end; k++) stars += t[k].code == '*';
-        if (stars > 1) return fail(out->star, "a pointer to a pointer cannot be a kernel's parameter", bad, problem);
+        if (stars > 1)
+            return fail(out->star, "a pointer to a pointer cannot be a kernel's parameter", bad, problem);
     }
     return true;
 }
@@ -107,7 +111,8 @@ void front_c_element_type(const token_list *list, const c_parameter *p, tb_text 
     }
     if (p->group != NO_TOKEN) tb_text_puts(out, "__typeof__(*(");
     for (uint32_t i = p->first; i < p->end; i++) {
-        bool own = p->group == NO_TOKEN && p->star != NO_TOKEN && i >= p->star; /* '*' and what qualifies it */
+        bool own =
+            p->group == NO_TOKEN && p->star != NO_TOKEN && i >= p->star; /* '*' and what qualifies it */
         if (i == p->square && p->group == NO_TOKEN) { /* the first dimension: the pointer */
             i = t[i].match;
             own = true;
@@ -123,7 +128,8 @@ static char *type_text(const token_list *list, const c_parameter *p)
 {
     const token *t = list->tokens;
     tb_text text = {0};
-    uint32_t first = p->kind == C_SLICE ? p->first + 2 : p->first, end = p->kind == C_SLICE ? p->first + 3 : p->end;
+    uint32_t first = p->kind == C_SLICE ? p->first + 2 : p->first,
+             end = p->kind == C_SLICE ? p->first + 3 : p->end;
     for (uint32_t i = first; i < end; i++) {
         uint32_t code = t[i].code;
         if (code == '[') i = t[i].match;
@@ -136,7 +142,8 @@ static char *type_text(const token_list *list, const c_parameter *p)
     return text.size ? tb_text_take(&text) : strdup("");
 }
 
-static bool add(front_unit *unit, front_kernel *kernel, const c_parameter *p, const char *suffix, front_parameter made)
+static bool add(
+    front_unit *unit, front_kernel *kernel, const c_parameter *p, const char *suffix, front_parameter made)
 {
     const token_list *list = &unit->list;
     const token *name = &list->tokens[p->name];
@@ -173,8 +180,8 @@ static bool add_parameter(front_unit *unit, front_kernel *kernel, const c_parame
     made.index = next[0]++;
     const token *name = &unit->list.tokens[p->name];
     const char *text = token_text(&unit->list, p->name);
-    tb_text_printf(&kernel->requirements, "%.*s" FRONT_C_COUNT_SUFFIX " <= len(%.*s)\n", (int)name->length, text,
-        (int)name->length, text);
+    tb_text_printf(&kernel->requirements, "%.*s" FRONT_C_COUNT_SUFFIX " <= len(%.*s)\n", (int)name->length,
+        text, (int)name->length, text);
     return add(unit, kernel, p, FRONT_C_COUNT_SUFFIX, made) && !kernel->requirements.bad;
 }
 

@@ -1,8 +1,7 @@
 /* From the tokens of a C kernel file to the C that clang gets for the device.
  *
- *   kernel ATTRIBUTES void f(...) {...}   the same function, and behind it an entry that takes each argument by
- *                                         a pointer into its memory and calls it; a kernel that is neither
- *                                         selected nor named anywhere is left out
+ *   kernel ATTRIBUTES void f(...) {...}   the same function, and behind it an entry that takes each argument
+ * by a pointer into its memory and calls it; a kernel that is neither selected nor named anywhere is left out
  *   threadgroup T x[n];                   a static variable that ir_prepare moves to threadgroup memory
  *   threadgroup T *p                      T *p: pointers are generic
  *   printf("...", a, b)                   calls that open a message, add an argument each, close it
@@ -23,11 +22,14 @@ static void append_entry_parameter(const token_list *list, const c_parameter *p,
     const token *name = &list->tokens[p->name];
     tb_text type = {0};
     front_c_element_type(list, p, &type);
-    tb_text_printf(out, "%s" "__attribute__((address_space(%s))) __typeof__(%s) *%.*s", p->kind == C_VALUE ? "const " : "",
-        p->kind == C_THREADGROUP ? "3" : "1", tb_text_string(&type), (int)name->length, token_text(list, p->name));
+    tb_text_printf(out,
+        "%s"
+        "__attribute__((address_space(%s))) __typeof__(%s) *%.*s",
+        p->kind == C_VALUE ? "const " : "", p->kind == C_THREADGROUP ? "3" : "1", tb_text_string(&type),
+        (int)name->length, token_text(list, p->name));
     if (p->kind == C_SLICE)
-        tb_text_printf(out, ", const " SPACE(1) " unsigned long *%.*s" FRONT_C_COUNT_SUFFIX, (int)name->length,
-            token_text(list, p->name));
+        tb_text_printf(out, ", const " SPACE(1) " unsigned long *%.*s" FRONT_C_COUNT_SUFFIX,
+            (int)name->length, token_text(list, p->name));
     out->bad |= type.bad;
     tb_text_free(&type);
 }
@@ -41,8 +43,8 @@ static void append_entry_argument(const token_list *list, const c_parameter *p, 
         tb_text_printf(out, "*%.*s", length, name);
     else if (p->kind == C_SLICE)
         tb_text_printf(out, "(struct tombac_slice_%s%.*s){(void *)%.*s, *%.*s" FRONT_C_COUNT_SUFFIX "}",
-            p->is_const ? "const_" : "", (int)t[p->first + 2].length, token_text(list, p->first + 2), length, name,
-            length, name);
+            p->is_const ? "const_" : "", (int)t[p->first + 2].length, token_text(list, p->first + 2), length,
+            name, length, name);
     else
         tb_text_printf(out, "(void *)%.*s", length, name);
 }
@@ -52,7 +54,8 @@ static void append_value_check(const token_list *list, const c_parameter *p, tb_
 {
     if (p->kind != C_VALUE) return;
     tb_text_printf(out,
-        " _Static_assert(__builtin_classify_type(*%.*s) != 5, \"parameter '%.*s' is a pointer by its typedef, which is "
+        " _Static_assert(__builtin_classify_type(*%.*s) != 5, \"parameter '%.*s' is a pointer by its "
+        "typedef, which is "
         "not supported: write its '*'\");",
         (int)list->tokens[p->name].length, token_text(list, p->name), (int)list->tokens[p->name].length,
         token_text(list, p->name));
@@ -65,8 +68,8 @@ static void add_entry(rewriter *r, const kernel_site *site)
     uint32_t close = list->tokens[site->open].match, bad;
     const char *problem;
     tb_text text = {0}, arguments = {0}, checks = {0};
-    tb_text_printf(&text, " __attribute__((annotate(\"tombac.kernel:%s\"))) void " FRONT_C_ENTRY_PREFIX "%s(", kernel->name,
-        kernel->name);
+    tb_text_printf(&text, " __attribute__((annotate(\"tombac.kernel:%s\"))) void " FRONT_C_ENTRY_PREFIX "%s(",
+        kernel->name, kernel->name);
     uint32_t at = site->open + 1;
     bool first = true;
     for (c_parameter p; front_c_next_parameter(list, close, &at, &p, &bad, &problem); first = false) {
@@ -89,15 +92,18 @@ static void add_entry(rewriter *r, const kernel_site *site)
 static bool is_named(const rewriter *r, const kernel_site *site)
 {
     for (uint32_t i = 0; i < r->list->count; i++) {
-        if (i == site->head) i = site->last;
-        else if (tokens_equal(r->list, i, site->name) && front_c_is_use(r->list, i)) return true;
+        if (i == site->head)
+            i = site->last;
+        else if (tokens_equal(r->list, i, site->name) && front_c_is_use(r->list, i))
+            return true;
     }
     return false;
 }
 
 static void rewrite_kernel(rewriter *r, const kernel_site *site)
 {
-    bool wanted = !r->selected || (site->kernel != NO_TOKEN && &r->unit->kernels[site->kernel] == r->selected);
+    bool wanted =
+        !r->selected || (site->kernel != NO_TOKEN && &r->unit->kernels[site->kernel] == r->selected);
     if (!wanted && site->kernel != NO_TOKEN && !is_named(r, site)) {
         front_edit_blank(&r->edits, site->head, site->last);
         return;
@@ -139,7 +145,8 @@ static tombac_status rewrite_threadgroup(rewriter *r, uint32_t i)
     return TOMBAC_OK;
 }
 
-/* printf(format, a, b) -> (__tombac_log_begin(0u, format), printf_argument(a), printf_argument(b), __tombac_log_end()) */
+/* printf(format, a, b) -> (__tombac_log_begin(0u, format), printf_argument(a), printf_argument(b),
+ * __tombac_log_end()) */
 static void rewrite_printf(rewriter *r, uint32_t i)
 {
     const token *t = r->list->tokens;
@@ -199,7 +206,8 @@ static tombac_status rewrite_words(rewriter *r)
     return status;
 }
 
-tombac_status front_c_rewrite(rewriter *r, front_unit *unit, const front_kernel *selected, tombac_error **error)
+tombac_status front_c_rewrite(
+    rewriter *r, front_unit *unit, const front_kernel *selected, tombac_error **error)
 {
     *r = (rewriter){.unit = unit, .list = &unit->list, .selected = selected, .error = error};
     tombac_status status = front_c_check(unit, error);

@@ -61,8 +61,10 @@ static tombac_status refuse_variables(ir_kernel *kernel, tombac_error **error)
         size_t length;
         const char *name = LLVMGetValueName2(g, &length);
         return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,
-            "the kernel uses variable '%s', which is not supported: a variable that outlives a function is const or "
-            "threadgroup", name);
+            "the kernel uses variable '%s', which is not supported: a variable that outlives a function is "
+            "const or "
+            "threadgroup",
+            name);
     }
     return TOMBAC_OK;
 }
@@ -95,7 +97,8 @@ static tombac_status infer_spaces(ir_kernel *kernel, tombac_error **error)
 
 tombac_status ir_c_resolve(ir_kernel *kernel, tombac_error **error)
 {
-    tombac_status status = ir_run_passes(kernel, "function(scalarizer<load-store>,sroa,instsimplify,dce)", error);
+    tombac_status status =
+        ir_run_passes(kernel, "function(scalarizer<load-store>,sroa,instsimplify,dce)", error);
     if (status == TOMBAC_OK) status = infer_spaces(kernel, error);
     if (status == TOMBAC_OK) status = ir_run_passes(kernel, "function(instsimplify,dce),globaldce", error);
     return status == TOMBAC_OK ? refuse_variables(kernel, error) : status;

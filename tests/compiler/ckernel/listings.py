@@ -33,6 +33,11 @@ with tempfile.TemporaryDirectory() as folder:
         if '"name"' not in run(f"listing {number}", compiler, "list", source):
             sys.exit(f"listing {number} has no kernel")
         run(f"listing {number}", compiler, "check", source)
+        for language, right in (("c", True), ("metal", False)):  # what a name does not say, -x does
+            piped = subprocess.run([compiler, "check", "-x", language, "-"], input=text, capture_output=True, text=True,
+                                   timeout=100)
+            if (piped.returncode == 0) != right:
+                sys.exit(f"listing {number} as {language}: exit status {piped.returncode}\n{piped.stderr}")
         metal = os.path.join(folder, f"listing{number}.metal")
         open(metal, "w").write(run(f"listing {number}", compiler, "emit", "--what", "msl", source))
         run(f"listing {number} as Metal source", compiler, "check", "-std=metal4.1", metal)
