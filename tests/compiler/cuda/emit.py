@@ -19,8 +19,7 @@ EXIT_UNSUPPORTED = 4
 
 def constant_options(listing):
     for c in listing["constants"]:
-        length = 4 if c["vector_length"] == 3 else c["vector_length"]
-        one = (1).to_bytes(SIZES[c["scalar"]], "little") * length
+        one = (1).to_bytes(SIZES[c["scalar"]], "little") * c["vector_length"]
         yield from ("--constant", f"{c['index']}=0x{one.hex()}")
 
 
@@ -32,7 +31,7 @@ def assemble(ptxas, target, text):
 
 
 def try_kernel(compiler, ptxas, path, options, kernel, target):
-    run = subprocess.run([compiler, "emit", "-w", "--what", "ptx", "--target", target, "--kernel", kernel, *options, path],
+    run = subprocess.run([compiler, "emit", "-std=metal4.1", "-w", "--what", "ptx", "--target", target, "--kernel", kernel, *options, path],
                          capture_output=True, text=True)
     if run.returncode == EXIT_UNSUPPORTED:
         return "refused", run.stderr
