@@ -128,10 +128,58 @@ static LLVMValueRef half_intrinsic(cpu_kernel *k, LLVMValueRef ir, const char *n
     return LLVMBuildFPTrunc(k->builder, result, cpu_vector_type(k, LLVMTypeOf(ir)), "");
 }
 
+enum { MAX_ASSUMED = 8 };
+
+static bool is_extremum(LLVMValueRef ir)
+{
+    if (!LLVMIsACallInst(ir) || !LLVMIsAFunction(LLVMGetCalledValue(ir))) return false;
+    unsigned id = LLVMGetIntrinsicID(LLVMGetCalledValue(ir));
+    size_t length;
+    const char *name = id ? LLVMIntrinsicGetName(id, &length) : NULL;
+    return name && (same_name(name, length, "llvm.maxnum") || same_name(name, length, "llvm.minnum"));
+}
+
+/* Is this float a number for every active lane? Extrema are if one operand is; phis and selects if all that flows in is, which for
+ * the phis in `assumed` is taken for granted: along a loop that is induction. */
+static bool is_number(LLVMValueRef ir, LLVMValueRef *assumed, int count)
+{
+    LLVMBool lossy;
+    if (LLVMIsAConstantFP(ir)) {
+        double x = LLVMConstRealGetDouble(ir, &lossy);
+        return x == x;
+    }
+    if (LLVMIsASIToFPInst(ir) || LLVMIsAUIToFPInst(ir)) return true;
+    if (is_extremum(ir))
+        return is_number(LLVMGetOperand(ir, 0), assumed, count) || is_number(LLVMGetOperand(ir, 1), assumed, count);
+    if (LLVMIsASelectInst(ir))
+        return is_number(LLVMGetOperand(ir, 1), assumed, count) && is_number(LLVMGetOperand(ir, 2), assumed, count);
+    if (!LLVMIsAPHINode(ir)) return false;
+    for (int i = 0; i < count; i++)
+        if (assumed[i] == ir) return true;
+    if (count == MAX_ASSUMED) return false;
+    assumed[count++] = ir;
+    for (unsigned i = 0; i < LLVMCountIncoming(ir); i++)
+        if (!is_number(LLVMGetIncomingValue(ir, i), assumed, count)) return false;
+    return true;
+}
+
+/* max(m, x) with m a number, as running extrema are: x > m ? x : m is the same, NaN and zeros included, and one
+ * instruction of x86, which knows not what LLVM knows not: that m is a number. */
+static LLVMValueRef running_extremum(cpu_kernel *k, LLVMValueRef ir, const char *name)
+{
+    LLVMValueRef assumed[MAX_ASSUMED], first = LLVMGetOperand(ir, 0), second = LLVMGetOperand(ir, 1);
+    if (LLVMTypeOf(ir) != k->f32 || !is_extremum(ir) || LLVMIsConstant(second) || !is_number(first, assumed, 0))
+        return NULL;
+    LLVMValueRef m = cpu_vector(k, first), x = cpu_vector(k, second);
+    LLVMRealPredicate predicate = strcmp(name, "llvm.maxnum") ? LLVMRealOLT : LLVMRealOGT;
+    return LLVMBuildSelect(k->builder, LLVMBuildFCmp(k->builder, predicate, x, m, ""), x, m, "");
+}
+
 static LLVMValueRef vector_intrinsic(cpu_kernel *k, LLVMValueRef ir, const vector_form *form)
 {
     if (goes_through_float(LLVMTypeOf(ir), form->name)) return half_intrinsic(k, ir, form->name);
-    LLVMValueRef arguments[4];
+    LLVMValueRef arguments[4], running = running_extremum(k, ir, form->name);
+    if (running) return running;
     int count = (int)LLVMGetNumArgOperands(ir), types = 0;
     for (int i = 0; i < count && i < 4; i++) {
         LLVMValueRef o = LLVMGetOperand(ir, (unsigned)i);

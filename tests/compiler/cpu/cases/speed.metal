@@ -104,3 +104,14 @@ kernel void unchanged(device ulong *out, constant uint &n, uint i [[thread_index
     }
     out[i] = step * sum;
 }
+
+// A running maximum is one instruction, NaN in the data or not.
+// RUN maximum: emit --what asm --engine cpu --target x86-64-v4 --math safe --kernel maximum
+// CHECK maximum: vmaxps
+// NOT maximum: vcmpunord
+kernel void maximum(device const float *in, device float *out, constant uint &n, uint i [[thread_position_in_grid]])
+{
+    float m = -INFINITY;
+    for (uint k = 0; k < n; k++) m = max(m, in[i + k * 64]);
+    out[i] = m;
+}
