@@ -93,8 +93,7 @@ static void own_names_are_free(void **state)
         "float nextafter(float x, float y) { return x + y; } float g(float x) { return nextafter(x, 1.0); }",
         "struct S { int coherent; int bfloat; }; int f(thread S &s) { return s.bfloat + s.coherent; }",
         "int f(int nextafter) { return nextafter; }",
-        "namespace own { float nextafter(float x) { return x; } } float g(float x) { return "
-        "own::nextafter(x); }",
+        "namespace own { float nextafter(float x) { return x; } } float g(float x) { return own::nextafter(x); }",
     };
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
         tb_text message = {0};
