@@ -56,7 +56,6 @@ static const rlim_t deep_stack = (rlim_t)256 << 20;
 static _Noreturn void child(const tb_process *process, const pipes *p, pid_t parent)
 {
     setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* whatever ends the caller, a compiler must not run on alone */
     dup2(p->read[IN], 0);
     dup2(p->write[OUT], 1);
     dup2(p->write[ERR], 2);
