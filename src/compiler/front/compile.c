@@ -278,6 +278,7 @@ static tombac_status compile(attempt *a, front_result *result, tombac_error **er
             again = false;
         else if (done)
             front_warn_unannotated(a->r, &result->diagnostics);
+        if (done) front_warn(a->r, &result->diagnostics);
         if (done)
             front_show_diagnostics(a->r, &list, &result->diagnostics, NULL);
         else if (!again && status == TOMBAC_OK)
