@@ -61,7 +61,7 @@ static tombac_status conflict(
     rt_operation_describe(launch, &who);
     tombac_status status = tb_fail(error, TOMBAC_ERROR_BUSY,
         "%s %s a buffer of %zu bytes that another sequence, recorded and not yet submitted, %s",
-        tb_text_string(&who), write ? "writes" : "reads", storage->size,
+        tb_text_string(&who), write ? "writes" : "reads", storage->memory.size,
         storage->recorded_write ? "writes" : "reads");
     tb_text_free(&who);
     return status;

@@ -10,8 +10,20 @@
 #include "base/error.h"
 #include "runtime/manifest.h"
 
+#include <stdatomic.h>
+
 /* Loaded object code; each driver defines its own struct and casts. */
 typedef struct rt_code rt_code;
+
+/* One allocation of the host's memory. A driver whose kernels do not use it in place hangs its own copy on it;
+ * who of the two has the newest content is the driver's knowledge (`to_host` and `host_wrote` below). */
+typedef struct rt_memory {
+    void *contents;
+    size_t size;
+    bool foreign;       /* the caller's own memory, used without a copy where that is possible */
+    atomic_bool shared; /* the host has a bare pointer to it: it may read and write it between any two launches */
+    void *mirror;       /* the driver's; NULL: none yet */
+} rt_memory;
 
 /* What one argument is bound to, in the order of rt_manifest.arguments. */
 typedef struct rt_binding {
@@ -24,6 +36,7 @@ typedef struct rt_binding {
      * inactive arguments. */
     void *buffer;
     size_t buffer_size;
+    rt_memory *memory; /* that the buffer is part of; NULL for bytes */
 } rt_binding;
 
 /* Takes what kernels print: whole lines, '\n' included, from any thread, at any time during `run`. */
@@ -56,6 +69,12 @@ typedef struct rt_driver {
     /* Optional: what must live as long as a device. `open` may fail with the reason why the device cannot be used. */
     tombac_status (*open)(void **state, tombac_error **error);
     void (*close)(void *state);
+    /* For drivers that set rt_memory.mirror. No operation writes the memory during these calls, and none at all uses it
+     * during the last two. `to_host` makes the host's content the newest; `host_wrote` says that it was changed;
+     * `drop` frees what the driver keeps of it. */
+    tombac_status (*to_host)(void *state, rt_memory *memory, tombac_error **error);
+    void (*host_wrote)(void *state, rt_memory *memory);
+    void (*drop)(void *state, rt_memory *memory);
     /* Optional: the target to compile for, as tombac-cc's --target takes it; NULL: the processor's level. */
     const char *(*target)(void *state);
 

@@ -6,7 +6,18 @@
 #include "runtime/driver/cuda/api.h"
 #include "runtime/driver/driver.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
+
+typedef struct cuda_mirror cuda_mirror;
+
+/* What one launch needs of the GPU for itself; kept and used again. */
+typedef struct cuda_lane {
+    struct cuda_lane *next;
+    cuda_stream *stream;
+    cuda_event *begin, *end;
+    cuda_address records; /* a tb_cuda_records with its bytes, or 0: none needed yet */
+} cuda_lane;
 
 /* A GPU with its primary context. */
 typedef struct cuda_gpu {
@@ -15,6 +26,12 @@ typedef struct cuda_gpu {
     cuda_context *context;
     unsigned capability; /* 80 for 8.0 */
     atomic_bool busy;    /* with a launch that was given up: further calls of CUDA could wait for its end */
+    pthread_mutex_t mutex; /* guards what follows */
+    bool has_mutex;
+    cuda_lane *lanes;     /* free ones */
+    cuda_mirror *mirrors; /* all, least recently used last */
+    pthread_cond_t released; /* a mirror has no users any more */
+    cuda_stream *memory;  /* allocates and frees */
 } cuda_gpu;
 
 typedef struct cuda_literal {
@@ -38,6 +55,28 @@ tombac_status cuda_gpu_open(cuda_gpu *gpu, tombac_error **error);
 void cuda_gpu_close(cuda_gpu *gpu);
 /* Makes the context current, unless the GPU is busy. */
 tombac_status cuda_gpu_enter(cuda_gpu *gpu, tombac_error **error);
+
+/* A lane for one launch, with the context entered; NULL *lane on failure. */
+tombac_status cuda_lane_take(cuda_gpu *gpu, cuda_lane **lane, tombac_error **error);
+void cuda_lane_return(cuda_gpu *gpu, cuda_lane *lane);
+/* Memory of the GPU that any stream may use; what is idle is moved out for it where the GPU is full. */
+tombac_status cuda_allocate(cuda_gpu *gpu, size_t size, cuda_address *address, tombac_error **error);
+void cuda_free(cuda_gpu *gpu, cuda_address address);
+
+/* mirror.c: the GPU's copies of the host's allocations. */
+
+/* Holds the memory's copy for a launch that will read it, and write it too if `writable`; copies to it on `stream` what
+ * is newer on the host. Each must be given back by cuda_mirror_release. */
+tombac_status cuda_mirror_use(cuda_gpu *gpu, rt_memory *memory, cuda_stream *stream, cuda_address *address,
+    tombac_error **error);
+/* After the launch. `written`: the kernel may have changed it; `arrived`: what cuda_mirror_use copied is there. */
+tombac_status cuda_mirror_release(cuda_gpu *gpu, rt_memory *memory, cuda_stream *stream, bool written,
+    bool arrived, tombac_error **error);
+/* Frees the copies of memory that no launch uses at the moment; true if there were any. */
+bool cuda_mirror_evict(cuda_gpu *gpu);
+tombac_status cuda_mirror_to_host(void *gpu, rt_memory *memory, tombac_error **error);
+void cuda_mirror_host_wrote(void *gpu, rt_memory *memory);
+void cuda_mirror_drop(void *gpu, rt_memory *memory);
 
 /* launch.c */
 tombac_status cuda_run(cuda_code *code, const rt_run *run, tombac_error **error);

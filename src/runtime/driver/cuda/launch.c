@@ -1,9 +1,7 @@
-/* One run of a kernel: device copies of its buffers, the launch, the results back.
+/* One run of a kernel: its buffers on the GPU (mirror.c), the launch, what it has to say.
  *
- * A buffer's content is the host's between launches, and nothing says whether the host wrote to it; so every
- * buffer that the kernel sees is uploaded before, and those that it may write come back after it. Arguments
- * in one buffer share its copy. A launch that passes its time limit cannot be stopped: what it uses is left
- * to it. */
+ * Bytes that are too many to be passed by value are copied for the launch. A launch that passes its time limit cannot be
+ * stopped: what it uses is left to it. */
 #include "runtime/driver/cuda/cuda.h"
 
 #include <stdlib.h>
@@ -13,98 +11,115 @@
 enum { MAX_PLACED = 65535 }; /* threadgroups in y and z, as CUDA counts them */
 #define MAX_GRID_X UINT64_C(0x7fffffff)
 
-typedef struct copy {
-    void *host;
-    size_t size;
+/* What an argument's memory became. */
+typedef struct use {
+    rt_memory *memory;  /* or NULL: a copy for this launch */
     cuda_address address;
     bool writable;
-} copy;
+} use;
 
 typedef struct run_state {
     cuda_code *code;
+    cuda_gpu *gpu;
     const cuda_api *api;
     const rt_run *run;
+    cuda_lane *lane;
     cuda_stream *stream;
-    cuda_event *begin, *end;
-    copy *copies;
-    size_t copy_count;
-    cuda_address records;
+    use *uses;
+    size_t use_count;
     void **parameters; /* addresses of the values */
     uint64_t *values;
     tb_cuda_launch launch;
+    bool ran;       /* to its end */
     bool abandoned; /* the GPU may still be at work */
     tombac_error **error;
 } run_state;
 
 static tombac_status check(const run_state *s, cuda_result result, const char *doing)
 {
-    return cuda_api_check(&s->code->gpu->api, result, doing, s->error);
+    return cuda_api_check(s->api, result, doing, s->error);
 }
 
 /* ---- Memory ---- */
 
-/* The device's copy of the buffer that `binding` lies in. */
-static tombac_status find_copy(run_state *s, const rt_binding *binding, bool writable, copy **found)
+static tombac_status copy_bytes(run_state *s, const rt_binding *binding, use *made)
 {
-    for (size_t i = 0; i < s->copy_count; i++) {
-        *found = &s->copies[i];
-        if (s->copies[i].host != binding->buffer) continue;
-        s->copies[i].writable |= writable;
-        return TOMBAC_OK;
-    }
-    copy *made = &s->copies[s->copy_count];
-    *made = (copy){.host = binding->buffer, .size = binding->buffer_size, .writable = writable};
-    tombac_status status = check(s, s->api->allocate(&made->address, made->size ? made->size : 1, s->stream),
-        "allocating memory on the GPU");
+    tombac_status status = cuda_allocate(s->gpu, binding->buffer_size, &made->address, s->error);
     if (status != TOMBAC_OK) return status;
-    s->copy_count++;
-    *found = made;
-    if (!made->size) return TOMBAC_OK;
-    return check(
-        s, s->api->upload(made->address, made->host, made->size, s->stream), "copying a buffer to the GPU");
+    s->use_count++;
+    return check(s, s->api->upload(made->address, binding->buffer, binding->buffer_size, s->stream),
+        "copying an argument to the GPU");
 }
+
+/* The address on the GPU of what `binding` names. Arguments in one allocation share its copy. */
+static tombac_status find_address(run_state *s, const rt_binding *binding, bool writable, cuda_address *address)
+{
+    char *base = binding->memory ? binding->memory->contents : binding->buffer;
+    use *found = NULL;
+    for (size_t i = 0; i < s->use_count && !found; i++)
+        if (binding->memory && s->uses[i].memory == binding->memory) found = &s->uses[i];
+    tombac_status status = TOMBAC_OK;
+    if (!found) {
+        found = &s->uses[s->use_count];
+        *found = (use){.memory = binding->memory};
+        if (!binding->memory) {
+            status = copy_bytes(s, binding, found);
+        } else {
+            status = cuda_mirror_use(s->gpu, binding->memory, s->stream, &found->address, s->error);
+            s->use_count += status == TOMBAC_OK;
+        }
+    }
+    found->writable |= writable;
+    *address = found->address + (uint64_t)((char *)binding->address - base);
+    return status;
+}
+
+/* Gives everything back; results of shared memory arrive. */
+static tombac_status release_uses(run_state *s)
+{
+    tombac_status status = TOMBAC_OK;
+    for (size_t i = 0; i < s->use_count; i++) {
+        const use *u = &s->uses[i];
+        if (u->memory) {
+            tombac_status one = cuda_mirror_release(s->gpu, u->memory, s->stream, s->ran && u->writable, s->ran,
+                status == TOMBAC_OK ? s->error : NULL);
+            if (status == TOMBAC_OK) status = one;
+        } else if (!s->abandoned) {
+            cuda_free(s->gpu, u->address);
+        }
+    }
+    return status;
+}
+
+/* ---- Records ---- */
 
 static tombac_status make_records(run_state *s)
 {
     if (!s->code->records) return TOMBAC_OK;
-    tb_cuda_records empty = {0};
-    tombac_status status =
-        check(s, s->api->allocate(&s->records, sizeof empty + TB_CUDA_RECORD_BYTES, s->stream),
-            "allocating memory for the log on the GPU");
-    s->launch.records = s->records;
-    if (status != TOMBAC_OK) return status;
-    status = check(s, s->api->upload(s->records, &empty, sizeof empty, s->stream), "copying to the GPU");
-    return status == TOMBAC_OK ? check(s, s->api->stream_wait(s->stream), "copying to the GPU") : status;
-}
-
-static tombac_status download(run_state *s)
-{
+    static const tb_cuda_records empty;
     tombac_status status = TOMBAC_OK;
-    for (size_t i = 0; i < s->copy_count && status == TOMBAC_OK; i++) {
-        const copy *c = &s->copies[i];
-        if (!c->writable || !c->size) continue;
-        status = check(
-            s, s->api->download(c->host, c->address, c->size, s->stream), "copying a buffer from the GPU");
-    }
+    if (!s->lane->records)
+        status = cuda_allocate(s->gpu, sizeof empty + TB_CUDA_RECORD_BYTES, &s->lane->records, s->error);
+    s->launch.records = s->lane->records;
     if (status != TOMBAC_OK) return status;
-    return check(s, s->api->stream_wait(s->stream), "copying buffers from the GPU");
+    return check(s, s->api->upload(s->lane->records, &empty, sizeof empty, s->stream), "copying to the GPU");
 }
 
 static tombac_status read_records(run_state *s)
 {
     if (!s->code->records) return TOMBAC_OK;
     tb_cuda_records header;
-    tombac_status status =
-        check(s, s->api->download(&header, s->records, sizeof header, s->stream), "reading the log");
-    if (status == TOMBAC_OK) status = check(s, s->api->stream_wait(s->stream), "reading the log");
-    if (status != TOMBAC_OK || !header.used) return status;
+    cuda_address records = s->lane->records;
+    cuda_result result = s->api->download(&header, records, sizeof header, s->stream);
+    if (!result) result = s->api->stream_wait(s->stream);
+    if (result || !header.used) return check(s, result, "reading the log");
     size_t size = header.used < TB_CUDA_RECORD_BYTES ? header.used : TB_CUDA_RECORD_BYTES;
     char *bytes = malloc(size);
     if (!bytes) return tb_fail_memory(s->error);
-    status =
-        check(s, s->api->download(bytes, s->records + sizeof header, size, s->stream), "reading the log");
-    if (status == TOMBAC_OK) status = check(s, s->api->stream_wait(s->stream), "reading the log");
-    if (status == TOMBAC_OK) status = cuda_records_report(s->code, &header, bytes, &s->run->log, s->error);
+    result = s->api->download(bytes, records + sizeof header, size, s->stream);
+    if (!result) result = s->api->stream_wait(s->stream);
+    tombac_status status = result ? check(s, result, "reading the log")
+                                  : cuda_records_report(s->code, &header, bytes, &s->run->log, s->error);
     free(bytes);
     return status;
 }
@@ -119,12 +134,11 @@ static tombac_status bind_arguments(run_state *s)
     s->parameters[n++] = &s->launch;
     for (size_t i = 0; i < manifest->argument_count && status == TOMBAC_OK; i++) {
         const rt_binding *binding = &s->run->bindings[i];
-        copy *found;
+        cuda_address address = 0;
         switch (s->code->kinds[i]) {
         case 'p':
-            status = find_copy(s, binding, manifest->arguments[i].writable, &found);
-            if (status != TOMBAC_OK) break;
-            s->values[i] = found->address + (uint64_t)((char *)binding->address - (char *)found->host);
+            status = find_address(s, binding, manifest->arguments[i].writable, &address);
+            s->values[i] = address;
             s->parameters[n++] = &s->values[i];
             break;
         case 'v': s->parameters[n++] = binding->address; break;
@@ -158,14 +172,14 @@ static tombac_status launch(run_state *s)
         z = 1;
     }
     unsigned block = (size[0] * size[1] * size[2] + TB_SIMD_WIDTH - 1) / TB_SIMD_WIDTH * TB_SIMD_WIDTH;
-    tombac_status status = check(s, s->api->event_record(s->begin, s->stream), "starting the kernel");
+    tombac_status status = check(s, s->api->event_record(s->lane->begin, s->stream), "starting the kernel");
     if (status != TOMBAC_OK) return status;
     status = check(s,
         s->api->launch(s->code->function, (unsigned)x, (unsigned)y, (unsigned)z, block, 1, 1,
             (unsigned)s->run->threadgroup_memory, s->stream, s->parameters, NULL),
         "starting the kernel");
     if (status != TOMBAC_OK) return status;
-    return check(s, s->api->event_record(s->end, s->stream), "starting the kernel");
+    return check(s, s->api->event_record(s->lane->end, s->stream), "starting the kernel");
 }
 
 static double now(void)
@@ -184,7 +198,7 @@ static tombac_status wait(run_state *s)
         if (result != CUDA_ERROR_NOT_READY) return check(s, result, "running the kernel");
         if (now() > deadline) {
             s->abandoned = true;
-            atomic_store(&s->code->gpu->busy, true);
+            atomic_store(&s->gpu->busy, true);
             return tb_fail(s->error, TOMBAC_ERROR_TIMEOUT,
                 "the launch did not end within %g s; the GPU stays busy with it until this process ends",
                 s->run->time_limit);
@@ -196,7 +210,7 @@ static tombac_status wait(run_state *s)
 static void measure(run_state *s)
 {
     float milliseconds;
-    if (s->run->seconds && !s->api->event_elapsed(&milliseconds, s->begin, s->end)) {
+    if (s->run->seconds && !s->api->event_elapsed(&milliseconds, s->lane->begin, s->lane->end)) {
         *s->run->seconds = 1e-3 * (double)milliseconds;
     }
 }
@@ -206,35 +220,33 @@ static void measure(run_state *s)
 static tombac_status open_state(run_state *s)
 {
     size_t count = s->code->manifest->argument_count;
-    s->copies = calloc(count + 1, sizeof *s->copies);
+    s->uses = calloc(count + 1, sizeof *s->uses);
     s->parameters = calloc(count + 2, sizeof *s->parameters);
     s->values = calloc(count + 1, sizeof *s->values);
-    if (!s->copies || !s->parameters || !s->values) return tb_fail_memory(s->error);
-    tombac_status status = cuda_gpu_enter(s->code->gpu, s->error);
-    if (status != TOMBAC_OK) return status;
-    cuda_result result = s->api->stream_create(&s->stream, 1);
-    if (!result) result = s->api->event_create(&s->begin, 0);
-    if (!result) result = s->api->event_create(&s->end, 0);
-    return check(s, result, "preparing a launch");
+    if (!s->uses || !s->parameters || !s->values) return tb_fail_memory(s->error);
+    tombac_status status = cuda_lane_take(s->gpu, &s->lane, s->error);
+    if (status == TOMBAC_OK) s->stream = s->lane->stream;
+    return status;
 }
 
-static void close_state(run_state *s)
+/* `status` so far; the first failure counts. */
+static tombac_status close_state(run_state *s, tombac_status status)
 {
-    for (size_t i = 0; i < s->copy_count && !s->abandoned; i++) s->api->free(s->copies[i].address, s->stream);
-    if (!s->abandoned) {
-        if (s->records) s->api->free(s->records, s->stream);
-        if (s->begin) s->api->event_destroy(s->begin);
-        if (s->end) s->api->event_destroy(s->end);
-        if (s->stream) s->api->stream_destroy(s->stream);
-    }
-    free(s->copies);
+    tombac_error **error = s->error;
+    if (status != TOMBAC_OK) s->error = NULL;
+    tombac_status released = release_uses(s);
+    s->error = error;
+    if (!s->abandoned) cuda_lane_return(s->gpu, s->lane);
+    free(s->uses);
     free(s->parameters);
     free(s->values);
+    return status == TOMBAC_OK ? released : status;
 }
 
 tombac_status cuda_run(cuda_code *code, const rt_run *run, tombac_error **error)
 {
     run_state s = {.code = code,
+        .gpu = code->gpu,
         .api = &code->gpu->api,
         .run = run,
         .error = error,
@@ -244,9 +256,8 @@ tombac_status cuda_run(cuda_code *code, const rt_run *run, tombac_error **error)
     if (status == TOMBAC_OK) status = bind_arguments(&s);
     if (status == TOMBAC_OK) status = launch(&s);
     if (status == TOMBAC_OK) status = wait(&s);
-    if (status == TOMBAC_OK) measure(&s);
-    if (status == TOMBAC_OK) status = read_records(&s);
-    if (status == TOMBAC_OK) status = download(&s);
-    close_state(&s);
-    return status;
+    s.ran = status == TOMBAC_OK;
+    if (s.ran) measure(&s);
+    if (s.ran) status = read_records(&s);
+    return close_state(&s, status);
 }
