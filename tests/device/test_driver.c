@@ -214,7 +214,8 @@ static void test_lazy(void **state)
     copied(0, 1);
     assert_int_equal(tombac_buffer_end_read(f.out, NULL), TOMBAC_OK);
     assert_int_equal(tombac_buffer_begin_read(f.in, &seen, NULL), TOMBAC_OK);
-    assert_int_equal(*(const unsigned char *)seen, 0); /* const: whatever is on the GPU, it does not come back */
+    assert_int_equal(
+        *(const unsigned char *)seen, 0); /* const: whatever is on the GPU, it does not come back */
     assert_int_equal(tombac_buffer_end_read(f.in, NULL), TOMBAC_OK);
     launch_once(&f);
     copied(0, 0); /* reading does not make the GPU's copy old */
@@ -322,6 +323,68 @@ static void test_eviction(void **state)
     mode(NULL);
 }
 
+/* ---- Sequences ---- */
+
+static tombac_operation *record(const fixture *f, size_t count)
+{
+    tombac_sequence *sequence;
+    tombac_operation *operation;
+    assert_int_equal(tombac_sequence_begin(f->device, &sequence, NULL), TOMBAC_OK);
+    for (size_t i = 0; i < count; i++) {
+        tombac_size3 grid = {i == 1 ? 0 : 16, 1, 1}; /* one of them is empty */
+        assert_int_equal(
+            tombac_launch_set_threads(f->launch, grid, (tombac_size3){16, 1, 1}, NULL), TOMBAC_OK);
+        assert_int_equal(tombac_sequence_add(sequence, f->launch, NULL), TOMBAC_OK);
+    }
+    assert_int_equal(tombac_sequence_end(sequence, &operation, NULL), TOMBAC_OK);
+    return operation;
+}
+
+/* What the first launch wrote must not be overwritten by a second upload; and the memory is reserved until
+ * submission. */
+static void test_sequence(void **state)
+{
+    fixture f;
+    const void *seen;
+    mode("fill");
+    build(&f);
+    start_counting();
+    tombac_operation *operation = record(&f, 100);
+    assert_int_equal(tombac_buffer_begin_read(f.out, &seen, NULL), TOMBAC_ERROR_BUSY);
+    assert_int_equal(tombac_operation_submit(operation, NULL), TOMBAC_OK);
+    assert_int_equal(tombac_buffer_begin_read(f.out, &seen, NULL), TOMBAC_OK); /* waits */
+    copied(2, 1);
+    assert_int_equal(*(const unsigned char *)seen, 0x5a);
+    assert_int_equal(tombac_buffer_end_read(f.out, NULL), TOMBAC_OK);
+    assert_int_equal(tombac_operation_wait(operation, -1, NULL), TOMBAC_OK);
+    tombac_operation_release(operation);
+    tombac_operation_release(record(&f, 3)); /* dropped: nothing runs, nothing stays reserved */
+    assert_int_equal(tombac_buffer_begin_read(f.out, &seen, NULL), TOMBAC_OK);
+    copied(0, 0);
+    assert_int_equal(tombac_buffer_end_read(f.out, NULL), TOMBAC_OK);
+    release(&f);
+    mode(NULL);
+}
+
+/* The failure of one of many is that of the sequence; what depends on it is not run. */
+static void test_sequence_fails(void **state)
+{
+    fixture f;
+    const void *seen;
+    tombac_error *error = NULL;
+    mode(NULL);
+    build(&f);
+    tombac_operation *operation = record(&f, 4);
+    mode("fault");
+    assert_int_equal(tombac_operation_submit(operation, NULL), TOMBAC_OK);
+    assert_int_equal(tombac_buffer_begin_read(f.out, &seen, &error), TOMBAC_ERROR_DEPENDENCY);
+    assert_non_null(strstr(tombac_error_message(error), "an illegal memory access was encountered"));
+    tombac_error_release(error);
+    tombac_operation_release(operation);
+    release(&f);
+    mode(NULL);
+}
+
 static void test_fault(void **state)
 {
     expect("fault", TOMBAC_ERROR_KERNEL, "an illegal memory access was encountered");
@@ -374,9 +437,11 @@ int main(void)
 {
     static const struct CMUnitTest without[] = {cmocka_unit_test(test_no_driver)};
     static const struct CMUnitTest with[] = {cmocka_unit_test(test_no_gpu), cmocka_unit_test(test_offered),
-        cmocka_unit_test(test_target), cmocka_unit_test(test_copies), cmocka_unit_test(test_lazy), cmocka_unit_test(test_bare_pointer),
-        cmocka_unit_test(test_views_share), cmocka_unit_test(test_no_copy), cmocka_unit_test(test_eviction), cmocka_unit_test(test_fault),
-        cmocka_unit_test(test_memory), cmocka_unit_test(test_hang), cmocka_unit_test(test_jit)};
+        cmocka_unit_test(test_target), cmocka_unit_test(test_copies), cmocka_unit_test(test_lazy),
+        cmocka_unit_test(test_bare_pointer), cmocka_unit_test(test_views_share),
+        cmocka_unit_test(test_no_copy), cmocka_unit_test(test_eviction), cmocka_unit_test(test_sequence),
+        cmocka_unit_test(test_sequence_fails), cmocka_unit_test(test_fault), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_hang), cmocka_unit_test(test_jit)};
     return getenv("NO_DRIVER") ? cmocka_run_group_tests(without, NULL, NULL)
                                : cmocka_run_group_tests(with, NULL, NULL);
 }

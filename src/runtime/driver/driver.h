@@ -57,7 +57,7 @@ typedef struct rt_run {
      * each aligned to 16; at most TB_MAX_THREADGROUP_MEMORY. The driver allocates it, 64-byte aligned. */
     size_t threadgroup_memory;
     double time_limit; /* seconds of wall clock, 0: none; past it TOMBAC_ERROR_TIMEOUT */
-    double *seconds;   /* a driver that knows what the kernel alone took says it here; else the clock around `run` counts */
+    double *seconds;   /* may be NULL; a driver that knows what the kernel alone took says it here; else the clock around `run` counts */
     rt_log log;
 } rt_run;
 
@@ -91,6 +91,10 @@ typedef struct rt_driver {
      * the kernel is TOMBAC_ERROR_KERNEL with the source location where known; the runtime adds the kernel's
      * name. */
     tombac_status (*run)(rt_code *code, const rt_run *run, tombac_error **error);
+    /* Optional, for drivers that are faster at it than by `run`: grids in order, each as if the one before had ended.
+     * After a failure *failed is the number of the one that failed; `count` where that is not known. */
+    tombac_status (*run_all)(void *state, rt_code *const *codes, const rt_run *const *runs, size_t count,
+        size_t *failed, tombac_error **error);
 
     void (*unload)(rt_code *code);
 } rt_driver;

@@ -78,8 +78,35 @@ tombac_status cuda_mirror_to_host(void *gpu, rt_memory *memory, tombac_error **e
 void cuda_mirror_host_wrote(void *gpu, rt_memory *memory);
 void cuda_mirror_drop(void *gpu, rt_memory *memory);
 
-/* launch.c */
-tombac_status cuda_run(cuda_code *code, const rt_run *run, tombac_error **error);
+/* uses.c: the memory that launches on one stream use, each allocation held once until all of them have ended. */
+typedef struct cuda_use {
+    rt_memory *memory; /* or NULL: a copy for one launch */
+    cuda_address address;
+    bool writable;
+} cuda_use;
+
+typedef struct cuda_uses {
+    cuda_gpu *gpu;
+    cuda_stream *stream;
+    cuda_use *list;
+    size_t count;
+    uint32_t *table; /* of 1 + indices into the list, by the memory's address */
+    size_t mask;
+} cuda_uses;
+
+/* Room for `most` allocations and copies. */
+tombac_status cuda_uses_open(
+    cuda_uses *uses, cuda_gpu *gpu, cuda_stream *stream, size_t most, tombac_error **error);
+/* The address on the GPU of what `binding` names. Arguments in one allocation share its copy. */
+tombac_status cuda_uses_find(
+    cuda_uses *uses, const rt_binding *binding, bool writable, cuda_address *address, tombac_error **error);
+/* `ran`: everything on the stream has ended well. `abandoned`: the GPU may be at work still, so nothing is freed. The
+ * results of shared memory arrive. */
+tombac_status cuda_uses_close(cuda_uses *uses, bool ran, bool abandoned, tombac_error **error);
+
+/* launch.c: launches one behind the other on one stream; as rt_driver.run_all. */
+tombac_status cuda_run_all(cuda_gpu *gpu, rt_code *const *codes, const rt_run *const *runs, size_t count,
+    size_t *failed, tombac_error **error);
 
 /* record.c: prints log records in the order of threadgroups and threads, and turns the first failed assertion
  * into an error. `bytes` is what follows the tb_cuda_records. */

@@ -154,7 +154,14 @@ static tombac_status load(void *state, const void *object, size_t size, const rt
 
 static tombac_status run(rt_code *code, const rt_run *request, tombac_error **error)
 {
-    return cuda_run((cuda_code *)code, request, error);
+    size_t failed;
+    return cuda_run_all(((cuda_code *)code)->gpu, &code, &request, 1, &failed, error);
+}
+
+static tombac_status run_all(void *state, rt_code *const *codes, const rt_run *const *runs, size_t count,
+    size_t *failed, tombac_error **error)
+{
+    return cuda_run_all(state, codes, runs, count, failed, error);
 }
 
 extern const rt_driver rt_driver_cuda;
@@ -168,4 +175,5 @@ const rt_driver rt_driver_cuda = {.name = "cuda",
     .drop = cuda_mirror_drop,
     .load_on = load,
     .run = run,
+    .run_all = run_all,
     .unload = unload};

@@ -3,12 +3,12 @@
  *     device_stale   the host has newer content: copied to the GPU before the next launch that uses it
  *     host_stale     a kernel has written it: copied to the host when the host asks (rt_driver.to_host)
  *
- * Never both. Memory that the host has a bare pointer to (rt_memory.shared) may change unseen, so it is copied at
- * every launch, both ways where the kernel may write it. Memory of the caller's own is registered with CUDA and
- * used in place if that is possible: then there is nothing to copy.
+ * Never both. Memory that the host has a bare pointer to (rt_memory.shared) may change unseen, so it is
+ * copied at every launch, both ways where the kernel may write it. Memory of the caller's own is registered
+ * with CUDA and used in place if that is possible: then there is nothing to copy.
  *
- * The runtime orders operations by what they read and write, so a mirror has either one writing launch or any number
- * of reading ones. Two of these may both find it stale and copy the same bytes. */
+ * The runtime orders operations by what they read and write, so a mirror has either one writing launch or any
+ * number of reading ones. Two of these may both find it stale and copy the same bytes. */
 #include "runtime/driver/cuda/cuda.h"
 
 #include <stdlib.h>
@@ -110,15 +110,16 @@ static tombac_status fetch(cuda_gpu *gpu, cuda_mirror *mirror, cuda_stream *stre
 
 /* ---- Launches ---- */
 
-tombac_status cuda_mirror_use(cuda_gpu *gpu, rt_memory *memory, cuda_stream *stream, cuda_address *address,
-    tombac_error **error)
+tombac_status cuda_mirror_use(
+    cuda_gpu *gpu, rt_memory *memory, cuda_stream *stream, cuda_address *address, tombac_error **error)
 {
     cuda_mirror *mirror = hold(gpu, memory);
     if (!mirror) return tb_fail_memory(error);
     pthread_mutex_lock(&mirror->mutex);
     bool shared = atomic_load(&memory->shared), known = mirror->address;
     tombac_status status = place(gpu, mirror, error);
-    bool stale = !mirror->in_place && memory->size && (mirror->device_stale || (shared && !mirror->host_stale));
+    bool stale =
+        !mirror->in_place && memory->size && (mirror->device_stale || (shared && !mirror->host_stale));
     if (stale && known && shared) register_host(gpu, mirror); /* it will be copied again and again */
     if (status == TOMBAC_OK && stale)
         status = check(gpu, gpu->api.upload(mirror->address, memory->contents, memory->size, stream),
@@ -129,8 +130,8 @@ tombac_status cuda_mirror_use(cuda_gpu *gpu, rt_memory *memory, cuda_stream *str
     return status;
 }
 
-tombac_status cuda_mirror_release(cuda_gpu *gpu, rt_memory *memory, cuda_stream *stream, bool written,
-    bool arrived, tombac_error **error)
+tombac_status cuda_mirror_release(
+    cuda_gpu *gpu, rt_memory *memory, cuda_stream *stream, bool written, bool arrived, tombac_error **error)
 {
     cuda_mirror *mirror = memory->mirror;
     tombac_status status = TOMBAC_OK;
@@ -138,7 +139,8 @@ tombac_status cuda_mirror_release(cuda_gpu *gpu, rt_memory *memory, cuda_stream 
     if (!mirror->in_place && memory->size) {
         if (arrived) mirror->device_stale = false;
         if (written) mirror->host_stale = true;
-        if (mirror->host_stale && arrived && atomic_load(&memory->shared)) status = fetch(gpu, mirror, stream, error);
+        if (mirror->host_stale && arrived && atomic_load(&memory->shared))
+            status = fetch(gpu, mirror, stream, error);
     }
     pthread_mutex_unlock(&mirror->mutex);
     let_go(gpu, mirror);
