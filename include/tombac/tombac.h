@@ -111,7 +111,8 @@ TOMBAC_API tombac_status tombac_error_create(tombac_status status, const char *m
 
 typedef struct tombac_device tombac_device;
 
-/* Opens a device by name: "check" (scalar, checks everything), "cpu" (fast), or NULL for the best one present. */
+/* Opens a device by name: "check" (scalar, checks everything), "cpu" (fast), "cuda" or "cuda:0" (the first NVIDIA GPU), "cuda:1", ...,
+ * or NULL for the best one present. */
 TOMBAC_API tombac_status tombac_device_open(const char *name, tombac_device **device, tombac_error **error);
 TOMBAC_API tombac_device *tombac_device_retain(tombac_device *device);
 TOMBAC_API void tombac_device_release(tombac_device *device);

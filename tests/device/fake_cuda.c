@@ -4,7 +4,7 @@
  * copies. And programs that run on it fill the compile cache with the kernels of a device that this machine
  * does not have.
  *
- * $FAKE_CUDA: "sm_80" a GPU of compute capability 8.0 (else 9.0); "none" no GPU; "memory" allocations fail;
+ * $FAKE_CUDA: "sm_80" a GPU of compute capability 8.0 (else 9.0); "none" no GPU; "two" two of them; "memory" allocations fail;
  * "fault" the launch fails as for an illegal address; "hang" it never ends; "jit" modules do not load; "fill"
  * a launch writes 0x5a into the first byte of every buffer that it gets by address, "small" the same with room for two
  * buffers. */
@@ -54,11 +54,15 @@ EXPORT int cuGetErrorString(int result, const char **text)
 }
 EXPORT int cuDeviceGetCount(int *count)
 {
-    return *count = 1, 0;
+    return *count = is("two") ? 2 : 1, 0;
 }
 EXPORT int cuDeviceGet(int *device, int ordinal)
 {
     return *device = ordinal, 0;
+}
+EXPORT int cuDeviceTotalMem_v2(size_t *size, int device)
+{
+    return *size = (size_t)1 << 30, 0;
 }
 EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device)
 {

@@ -126,6 +126,34 @@ static void test_offered(void **state)
     assert_string_not_equal(tombac_device_name_at(0), "cuda");
 }
 
+static void test_several(void **state)
+{
+    static const struct {
+        const char *mode, *name, *called, *refusal;
+    } cases[] = {{NULL, "cuda", "cuda", NULL}, {NULL, "cuda:0", "cuda:0", NULL},
+        {NULL, "cuda:1", NULL, "no cuda device 1: NVIDIA's driver finds 1 GPU"},
+        {"two", "cuda", "cuda", NULL}, {"two", "cuda:1", "cuda:1", NULL},
+        {"two", "cuda:2", NULL, "no cuda device 2: NVIDIA's driver finds 2 GPUs"},
+        {NULL, "cuda:", NULL, "there is no device 'cuda:'"}, {NULL, "cuda:01", NULL, "there is no device"},
+        {NULL, "cpu:0", NULL, "there is no device"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tombac_device *device = NULL;
+        tombac_error *error = NULL;
+        mode(cases[i].mode);
+        tombac_status status = tombac_device_open(cases[i].name, &device, &error);
+        assert_int_equal(status == TOMBAC_OK, cases[i].called != NULL);
+        if (device) assert_string_equal(tombac_device_name(device), cases[i].called);
+        if (error) assert_non_null(strstr(tombac_error_message(error), cases[i].refusal));
+        tombac_error_release(error);
+        tombac_device_release(device);
+    }
+    mode("two");
+    size_t count = tombac_device_count();
+    assert_string_equal(tombac_device_name_at(count - 2), "cuda:0");
+    assert_string_equal(tombac_device_name_at(count - 1), "cuda:1");
+    mode(NULL);
+}
+
 static void test_target(void **state)
 {
     static const char *const targets[] = {"sm_80", "sm_90"};
@@ -437,8 +465,8 @@ int main(void)
 {
     static const struct CMUnitTest without[] = {cmocka_unit_test(test_no_driver)};
     static const struct CMUnitTest with[] = {cmocka_unit_test(test_no_gpu), cmocka_unit_test(test_offered),
-        cmocka_unit_test(test_target), cmocka_unit_test(test_copies), cmocka_unit_test(test_lazy),
-        cmocka_unit_test(test_bare_pointer), cmocka_unit_test(test_views_share),
+        cmocka_unit_test(test_target), cmocka_unit_test(test_several), cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_lazy), cmocka_unit_test(test_bare_pointer), cmocka_unit_test(test_views_share),
         cmocka_unit_test(test_no_copy), cmocka_unit_test(test_eviction), cmocka_unit_test(test_sequence),
         cmocka_unit_test(test_sequence_fails), cmocka_unit_test(test_fault), cmocka_unit_test(test_memory),
         cmocka_unit_test(test_hang), cmocka_unit_test(test_jit)};

@@ -66,9 +66,16 @@ typedef struct rt_driver {
     bool line_tables; /* compile with -g, because failures are reported with source locations */
     bool (*available)(void); /* whether this machine can run it; NULL: always */
 
-    /* Optional: what must live as long as a device. `open` may fail with the reason why the device cannot be used. */
-    tombac_status (*open)(void **state, tombac_error **error);
+    /* Optional, where there can be several of it: how many there are, and the name of each, as many as are ever counted. */
+    size_t (*count)(void);
+    const char *const *names;
+
+    /* Optional: what must live as long as device number `number` from 0. `open` may fail with the reason why the device cannot be
+     * used. */
+    tombac_status (*open)(size_t number, void **state, tombac_error **error);
     void (*close)(void *state);
+    /* Optional: bytes of the device's own memory. */
+    size_t (*memory)(void *state);
     /* For drivers that set rt_memory.mirror. No operation writes the memory during these calls, and none at all uses it
      * during the last two. `to_host` makes the host's content the newest; `host_wrote` says that it was changed;
      * `drop` frees what the driver keeps of it. */

@@ -35,6 +35,7 @@ enum { CUDA_JIT_ERROR_LOG = 5, CUDA_JIT_ERROR_LOG_SIZE = 6 };
     X(error_text, cuGetErrorString, (cuda_result result, const char **text))                                 \
     X(device_count, cuDeviceGetCount, (int *count))                                                          \
     X(device_get, cuDeviceGet, (cuda_device * device, int ordinal))                                          \
+    X(device_memory, cuDeviceTotalMem_v2, (size_t * size, cuda_device device))                               \
     X(device_attribute, cuDeviceGetAttribute, (int *value, int attribute, cuda_device device))               \
     X(context_retain, cuDevicePrimaryCtxRetain, (cuda_context * *context, cuda_device device))               \
     X(context_release, cuDevicePrimaryCtxRelease_v2, (cuda_device device))                                   \

@@ -25,6 +25,7 @@ typedef struct cuda_gpu {
     cuda_device device;
     cuda_context *context;
     unsigned capability; /* 80 for 8.0 */
+    size_t size;         /* of its memory, bytes */
     atomic_bool busy;    /* with a launch that was given up: further calls of CUDA could wait for its end */
     pthread_mutex_t mutex; /* guards what follows */
     bool has_mutex;
@@ -51,7 +52,7 @@ typedef struct cuda_code {
 } cuda_code;
 
 /* gpu.c */
-tombac_status cuda_gpu_open(cuda_gpu *gpu, tombac_error **error);
+tombac_status cuda_gpu_open(cuda_gpu *gpu, size_t number, tombac_error **error);
 void cuda_gpu_close(cuda_gpu *gpu);
 /* Makes the context current, unless the GPU is busy. */
 tombac_status cuda_gpu_enter(cuda_gpu *gpu, tombac_error **error);

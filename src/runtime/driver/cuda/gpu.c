@@ -1,5 +1,5 @@
-/* GPUs: the first one that NVIDIA's driver lists, and its primary context, which other users of CUDA in the
- * process share. */
+/* GPUs as NVIDIA's driver lists them, each with its primary context, which other users of CUDA in the process
+ * share. */
 #include "runtime/driver/cuda/cuda.h"
 
 #include <stdlib.h>
@@ -90,10 +90,15 @@ void cuda_gpu_close(cuda_gpu *gpu)
     cuda_api_close(&gpu->api);
 }
 
-static tombac_status open_device(cuda_gpu *gpu, tombac_error **error)
+static tombac_status open_device(cuda_gpu *gpu, size_t number, tombac_error **error)
 {
-    int major = 0, minor = 0;
-    cuda_result result = gpu->api.device_get(&gpu->device, 0);
+    int major = 0, minor = 0, count = 0;
+    cuda_result result = gpu->api.device_count(&count);
+    if (!result && number >= (size_t)count)
+        return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "no cuda device %zu: NVIDIA's driver finds %d GPU%s",
+            number, count, count == 1 ? "" : "s");
+    if (!result) result = gpu->api.device_get(&gpu->device, (int)number);
+    if (!result) result = gpu->api.device_memory(&gpu->size, gpu->device);
     if (!result) result = gpu->api.device_attribute(&major, CUDA_ATTRIBUTE_MAJOR, gpu->device);
     if (!result) result = gpu->api.device_attribute(&minor, CUDA_ATTRIBUTE_MINOR, gpu->device);
     tombac_status status = cuda_api_check(&gpu->api, result, "asking for the GPU", error);
@@ -120,13 +125,13 @@ static tombac_status open_memory(cuda_gpu *gpu, tombac_error **error)
     return cuda_api_check(&gpu->api, result, "opening the GPU", error);
 }
 
-tombac_status cuda_gpu_open(cuda_gpu *gpu, tombac_error **error)
+tombac_status cuda_gpu_open(cuda_gpu *gpu, size_t number, tombac_error **error)
 {
     *gpu = (cuda_gpu){.has_mutex = true};
     pthread_mutex_init(&gpu->mutex, NULL);
     pthread_cond_init(&gpu->released, NULL);
     tombac_status status = cuda_api_open(&gpu->api, error);
-    if (status == TOMBAC_OK) status = open_device(gpu, error);
+    if (status == TOMBAC_OK) status = open_device(gpu, number, error);
     if (status == TOMBAC_OK) status = open_memory(gpu, error);
     if (status != TOMBAC_OK) cuda_gpu_close(gpu);
     return status;
