@@ -40,6 +40,12 @@ static void add_varying(walker *w, uint32_t name)
     if (w->varying_count < MAX_VARYING) w->varying[w->varying_count++] = name;
 }
 
+static void remove_varying(walker *w, uint32_t name)
+{
+    for (size_t i = 0; i < w->varying_count; i++)
+        if (tokens_equal(w->r->list, w->varying[i], name)) w->varying[i--] = w->varying[--w->varying_count];
+}
+
 /* The first varying name in tokens [first, end), or NO_TOKEN. */
 static uint32_t find_varying(const walker *w, uint32_t first, uint32_t end)
 {
@@ -78,7 +84,7 @@ static uint32_t expression_end(const token_list *list, uint32_t i, uint32_t limi
     return i < limit ? i : limit;
 }
 
-/* name = expression, name += expression */
+/* name = expression, name += expression. A new variable of an old name, `int i = 0`, does not vary any more. */
 static void read_assignment(walker *w, uint32_t i, uint32_t limit)
 {
     const token *t = w->r->list->tokens;
@@ -88,7 +94,11 @@ static void read_assignment(walker *w, uint32_t i, uint32_t limit)
     for (const char *p = operators; *p && !assigns; p++) assigns = sign == PUNCT2(*p, '=');
     bool member = i > 0 && (t[i - 1].code == '.' || t[i - 1].code == PUNCT2('-', '>'));
     if (!assigns || member || t[i].kind != TOKEN_IDENTIFIER || t[i].code) return;
-    if (find_varying(w, i + 2, expression_end(w->r->list, i + 2, limit)) != NO_TOKEN) add_varying(w, i);
+    bool declares = sign == '=' && i > 0 && t[i - 1].kind == TOKEN_IDENTIFIER && t[i - 1].code != KW_RETURN;
+    if (find_varying(w, i + 2, expression_end(w->r->list, i + 2, limit)) != NO_TOKEN)
+        add_varying(w, i);
+    else if (declares)
+        remove_varying(w, i);
 }
 
 static bool is_word(const walker *w, uint32_t i, const char *word)
@@ -114,11 +124,20 @@ static uint32_t statement_last(const walker *w, uint32_t i, uint32_t limit)
     return limit;
 }
 
+/* t < end_t where both vary: as a loop's condition it may well end for all threads at once. */
+static bool compares_varying(const walker *w, uint32_t name, uint32_t end)
+{
+    for (uint32_t i = find_varying(w, name + 1, end); i != NO_TOKEN; i = find_varying(w, i + 1, end))
+        if (!tokens_equal(w->r->list, name, i)) return true;
+    return false;
+}
+
 /* `if`, `for`, `while` or `switch` at i, with what its condition decides about. */
 static void read_control(walker *w, uint32_t i, uint32_t limit)
 {
     const token *t = w->r->list->tokens;
     uint32_t open = i + 1, first = open + 1, end = t[open].match;
+    bool is_loop = is_word(w, i, "for") || is_word(w, i, "while");
     if (is_word(w, i, "for")) { /* the part between the semicolons; what is before it may make a name varying */
         for (uint32_t k = first; k < end && t[k].code != ';'; k++) read_assignment(w, k, end);
         first = expression_end(w->r->list, first, end);
@@ -126,7 +145,7 @@ static void read_control(walker *w, uint32_t i, uint32_t limit)
         if (first < end) end = expression_end(w->r->list, first + 1, end);
     }
     uint32_t name = find_varying(w, first, end);
-    if (name == NO_TOKEN) return;
+    if (name == NO_TOKEN || (is_loop && compares_varying(w, name, end))) return;
     uint32_t last = statement_last(w, t[open].match + 1, limit);
     while (last + 1 < limit && t[last + 1].code == KW_ELSE) last = statement_last(w, last + 2, limit);
     if (w->depth < MAX_NESTING) w->around[w->depth++] = (condition){name, last};

@@ -19,6 +19,9 @@ kernel void k(device uint *o, constant uint &n, uint3 group [[threadgroup_positi
         if (lane < step) shared[lane] += shared[lane + step];
         threadgroup_barrier(mem_flags::mem_threadgroup);
     }
+    for (uint k = i; k < n; k++) o[k] = k;
+    for (uint k = 0; k < n; k++) threadgroup_barrier(mem_flags::mem_device);
+    for (uint from = i, to = n + i; from < to; from++) threadgroup_barrier(mem_flags::mem_device);
     if (i < 32) simdgroup_barrier(mem_flags::mem_threadgroup);
     o[i] = shared[0];
 }
