@@ -125,6 +125,7 @@ static tombac_status run_rules(rewriter *r)
     if (status == TOMBAC_OK) status = front_rewrite_variables(r);
     if (status != TOMBAC_OK) return status;
     rewrite_words(r);
+    front_rewrite_subscripts(r);
     front_rewrite_aliases(r);
     status = front_rewrite_pragmas(r);
     if (status != TOMBAC_OK) return status;
