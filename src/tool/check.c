@@ -15,6 +15,7 @@ static const char help[] =
     "  --json                    print every kernel with its arguments and constants\n"
     "  --std STANDARD            language version, as metal3.1; default metal3.2\n"
     "  --math fast|relaxed|safe  floating-point rules; default fast\n"
+    "  --gpu-family apple7|8|9   the Apple GPUs that the kernel is written for; default apple9\n"
     "  -Wmetal-addr-spaces       warn at member functions without an address space\n"
     "  --fix                     add `thread` to those, in the files themselves\n"
     "  -D NAME[=VALUE]           define a macro\n"

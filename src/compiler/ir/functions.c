@@ -115,6 +115,9 @@ static tombac_status check_declaration(ir_kernel *kernel, LLVMValueRef f, tombac
     if (ir_name_starts(f, "__tombac_long_list"))
         return ir_fail_at(
             ir_instruction_position(LLVMGetUser(use)), TOMBAC_ERROR_SOURCE, error, "a list for a vector has too many elements");
+    if (ir_name_starts(f, "__tombac_needs_apple8"))
+        return ir_fail_at(ir_instruction_position(LLVMGetUser(use)), TOMBAC_ERROR_SOURCE, error,
+            "64-bit atomic min/max requires Apple8 or newer");
     if (ir_name_starts(f, "air.")) return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "'%s' is not supported", name);
     if (ir_name_starts(f, "__tombac_")) return TOMBAC_OK;
     return ir_internal_error(kernel->kernel, error, "function '%s' has no definition", name);
