@@ -43,7 +43,27 @@ CASES = [
     ("matrices of halves on tensor cores", "simdgroup_half8x8 a, b; simdgroup_float8x8 c(0); simdgroup_load(a, (const device half *)in, 8); "
      "simdgroup_load(b, (const device half *)in + 64, 8); simdgroup_multiply_accumulate(c, a, b, c); simdgroup_store(c, out, 8);",
      [r"mma\.sync\.aligned\.m16n8k8"], [r"shfl"]),
-    ("matrices of floats by fma", "simdgroup_float8x8 a, b, c(0); simdgroup_load(a, in, 8); simdgroup_load(b, in + 64, 8); "
+    ("matrices of floats in parts", "simdgroup_float8x8 a, b, c(0); simdgroup_load(a, in, 8); simdgroup_load(b, in + 64, 8); "
+     "simdgroup_multiply_accumulate(c, a, b, c); simdgroup_store(c, out, 8);", [r"tf32(?s:.*)tf32"], [r"shfl"]),
+    ("two products with the same right operand share an instruction", "simdgroup_half8x8 a, b, e; simdgroup_float8x8 c(0), d(1); "
+     "simdgroup_load(a, (const device half *)in, 8); simdgroup_load(b, (const device half *)in + 64, 8); "
+     "simdgroup_load(e, (const device half *)in + 128, 8); simdgroup_multiply_accumulate(c, a, b, c); simdgroup_multiply_accumulate(d, e, b, d); "
+     "simdgroup_store(c, out, 8); simdgroup_store(d, out + 64, 8);",
+     [r"m16n8k8(?!(?s:.*)m16n8k8)", r"movmatrix(?!(?s:.*)movmatrix)"], [r"m16n8k16"]),
+    ("and so do two steps of them", "simdgroup_half8x8 a, b, e; simdgroup_float8x8 c(0), d(1); for (int k = 0; k < 2; k++) { "
+     "simdgroup_load(a, (const device half *)in + k * 512, 8); simdgroup_load(b, (const device half *)in + 64 + k * 512, 8); "
+     "simdgroup_load(e, (const device half *)in + 128 + k * 512, 8); simdgroup_multiply_accumulate(c, a, b, c); "
+     "simdgroup_multiply_accumulate(d, e, b, d); } simdgroup_store(c, out, 8); simdgroup_store(d, out + 64, 8);",
+     [r"m16n8k16(?!(?s:.*)m16n8k16)"], [r"m16n8k8", r"shfl"]),
+    ("a result that is needed in between keeps two steps apart", "simdgroup_half8x8 a, b; simdgroup_float8x8 c(0); "
+     "simdgroup_load(a, (const device half *)in, 8); simdgroup_load(b, (const device half *)in + 64, 8); "
+     "simdgroup_multiply_accumulate(c, a, b, c); simdgroup_store(c, out, 8); simdgroup_multiply_accumulate(c, b, a, c); "
+     "simdgroup_store(c, out + 64, 8);", [r"m16n8k8(?s:.*)m16n8k8"], [r"m16n8k16"]),
+    ("floats times halves in two parts", "simdgroup_float8x8 a, c(0); simdgroup_half8x8 b; simdgroup_load(a, in, 8); "
+     "simdgroup_load(b, (const device half *)in + 64, 8); simdgroup_multiply_accumulate(c, a, b, c); simdgroup_store(c, out, 8);",
+     [r"m16n8k8\.row\.col\.f32\.tf32(?!(?s:.*)m16n8k8)", r"cvt\.rna\.tf32"], [r"shfl"]),
+    ("matrices of halves and safe math: in order", "simdgroup_half8x8 a, b; simdgroup_float8x8 c(0); "
+     "simdgroup_load(a, (const device half *)in, 8); simdgroup_load(b, (const device half *)in + 64, 8); "
      "simdgroup_multiply_accumulate(c, a, b, c); simdgroup_store(c, out, 8);", [r"shfl\.sync", r"fma\.rn\.f32"], [r"mma\.sync"]),
     ("fences", "out[i] = 1; atomic_thread_fence(mem_flags::mem_device, memory_order_seq_cst, thread_scope_device); out[i + 1] = 2;",
      [r"membar\.gl|fence\.\w+\.gpu"], []),
@@ -89,7 +109,8 @@ def math_cases():
 
 def check(compiler, name, body, wanted, unwanted, target):
     source = f"{HEAD}#include <metal_assert>\nkernel void k({PARAMETERS}) {{ {body} }}\n"
-    run = subprocess.run([compiler, "emit", "-std=metal4.1", "-w", "--what", "ptx", "--target", target, "--kernel", "k", "-"], input=source,
+    math = "safe" if "safe math" in name else "fast"
+    run = subprocess.run([compiler, "emit", "-std=metal4.1", "-w", "--math", math, "--what", "ptx", "--target", target, "--kernel", "k", "-"], input=source,
                          capture_output=True, text=True)
     if run.returncode:
         return [run.stderr]
