@@ -308,16 +308,15 @@ static bool needs_result(const waiting *w, LLVMValueRef instruction)
 
 static void lower_block(waiting *w, LLVMBasicBlockRef block)
 {
-    for (LLVMValueRef i = LLVMGetFirstInstruction(block), next; i; i = next) {
-        next = LLVMGetNextInstruction(i);
-        int before = NONE;
+    for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i)) {
+        int before = NONE; /* what goes with `flush` is never i itself, but may be what comes next */
         if (is_product(i)) {
             if (w->count == MOST || !can_join(w, i, &before)) {
                 flush(w, i);
                 can_join(w, i, &before);
             }
             append(w, i, before);
-        } else if (!next || (!is_part(i) && needs_result(w, i))) {
+        } else if (LLVMIsATerminatorInst(i) || (!is_part(i) && needs_result(w, i))) {
             flush(w, i);
         }
     }

@@ -59,6 +59,9 @@ CASES = [
      "simdgroup_load(a, (const device half *)in, 8); simdgroup_load(b, (const device half *)in + 64, 8); "
      "simdgroup_multiply_accumulate(c, a, b, c); simdgroup_store(c, out, 8); simdgroup_multiply_accumulate(c, b, a, c); "
      "simdgroup_store(c, out + 64, 8);", [r"m16n8k8(?s:.*)m16n8k8"], [r"m16n8k16"]),
+    ("a product that is rounded to halves", "simdgroup_half8x8 a, b, c(0); simdgroup_load(a, (const device half *)in, 8); "
+     "simdgroup_load(b, (const device half *)in + 64, 8); simdgroup_multiply_accumulate(c, a, b, c); simdgroup_multiply_accumulate(c, a, c, c); "
+     "simdgroup_store(c, (device half *)out, 8);", [r"mma\.sync(?s:.*)mma\.sync"], [r"shfl"]),
     ("floats times halves in two parts", "simdgroup_float8x8 a, c(0); simdgroup_half8x8 b; simdgroup_load(a, in, 8); "
      "simdgroup_load(b, (const device half *)in + 64, 8); simdgroup_multiply_accumulate(c, a, b, c); simdgroup_store(c, out, 8);",
      [r"m16n8k8\.row\.col\.f32\.tf32(?!(?s:.*)m16n8k8)", r"cvt\.rna\.tf32"], [r"shfl"]),

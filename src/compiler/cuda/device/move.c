@@ -284,18 +284,18 @@ INLINE f32 rest(f32 x, u32 rounded)
 }
 
 /* a x b + c where a's large part is in the upper 8 rows and its small part, 12 bits below, in the lower ones.
- * The instruction's columns t and t + 4 are the matrix's 2 t and 2 t + 1. */
+ * The instruction's columns t and t + 4 are the matrix's 2 t and 2 t + 1. Its sums are cut off instead of
+ * rounded, which over long sums is an error of one sign, so c is added outside. */
 INLINE pair multiply_split(f32 a0, f32 a1, u32 b0, u32 b1, f32 c0, f32 c1)
 {
     u32 large0 = tf32(a0), large1 = tf32(a1), small0 = tf32(rest(a0, large0)),
         small1 = tf32(rest(a1, large1));
-    f32 d0, d1, d2, d3;
+    f32 d0, d1, d2, d3, zero = 0;
     __asm__("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-            "{%10,%11,%12,%13};"
+            "{%10,%10,%10,%10};"
         : "=f"(d0), "=f"(d1), "=f"(d2), "=f"(d3)
-        : "r"(large0), "r"(small0), "r"(large1), "r"(small1), "r"(b0), "r"(b1), "f"(c0), "f"(c1), "f"(0.0f),
-        "f"(0.0f));
-    return (pair){d0 + d2, d1 + d3};
+        : "r"(large0), "r"(small0), "r"(large1), "r"(small1), "r"(b0), "r"(b1), "f"(zero));
+    return (pair){c0 + (d0 + d2), c1 + (d1 + d3)};
 }
 
 /* b by columns; it holds halves, which are TF32 numbers. */
