@@ -10,6 +10,7 @@ extern const unsigned language;
 
 __TB_PURE uint lane() __asm__("__tombac_lane");
 __TB_PURE uint simdgroup() __asm__("__tombac_simdgroup");
+__TB_PURE uint simdgroups_per_threadgroup() __asm__("__tombac_simdgroups_per_threadgroup");
 
 /* The rewriter's note of max_total_threads_per_threadgroup in a template: for ir/, no engine sees it. */
 __attribute__((nothrow)) void limit(uint) __asm__("__tombac_limit");

@@ -46,6 +46,8 @@ static void push_macros(command_line *line, const front_standard *standard, char
     if (standard->version >= 300) push(line, "-D__HAVE_ATOMIC_FLOAT__=1");
     if (standard->version >= 240) push(line, "-D__HAVE_ATOMIC_ULONG__=1");
     if (standard->version >= 310) push(line, "-D__HAVE_BFLOAT__=1");
+    if (standard->version >= 400) push(line, "-D__HAVE_TENSOR__=1");
+    if (standard->version >= 400) push(line, "-D__HAVE_COOPERATIVE_TENSOR__=1");
 }
 
 static void push_list(command_line *line, const char *option, const char *const *values, size_t count)

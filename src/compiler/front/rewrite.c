@@ -126,6 +126,7 @@ static tombac_status run_rules(rewriter *r)
     if (status != TOMBAC_OK) return status;
     rewrite_words(r);
     front_rewrite_initialisers(r);
+    front_rewrite_subscripts(r);
     front_rewrite_aliases(r);
     front_rewrite_pragmas(r);
     front_rewrite_ternaries(r);

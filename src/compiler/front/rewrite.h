@@ -1,4 +1,4 @@
-/* From Metal tokens to C++ tokens: the rules R1 to R13, one file per group.
+/* From Metal tokens to C++ tokens: the rules R1 to R15, one file per group.
  *
  * A rule looks at tokens and notes edits; nothing is reparsed, no types are known. Rules skip tokens that
  * were blanked (parts that the selected kernel does not need) or already have a text. Ternaries come last,
@@ -62,6 +62,8 @@ void front_rewrite_swizzle(rewriter *r, uint32_t i);
 bool front_is_swizzle(const rewriter *r, uint32_t i);
 /* rewrite_initialiser.c: R14. */
 void front_rewrite_initialisers(rewriter *r);
+/* rewrite_subscript.c: R15. */
+void front_rewrite_subscripts(rewriter *r);
 /* rewrite_alias.c: functions that are declared by Apple's labels. */
 void front_rewrite_aliases(rewriter *r);
 /* rewrite_ternary.c: R10. */

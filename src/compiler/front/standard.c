@@ -60,8 +60,15 @@ static bool readable(const char *path)
     return path && access(path, R_OK) == 0;
 }
 
+static void drop_unreadable(char **path)
+{
+    if (readable(*path)) return;
+    free(*path);
+    *path = NULL;
+}
+
 /* bin/tombac-cc looks in ../share/tombac/msl and ../lib/tombac; TOMBAC_MSL names another header folder (its
- * precompiled form, if any, beside it as metal.pch) and TOMBAC_CLANG another clang. */
+ * precompiled forms, if any, beside it as metal.pch and metal20.pch) and TOMBAC_CLANG another clang. */
 tombac_status front_paths_find(front_paths *paths, tombac_error **error)
 {
     *paths = (front_paths){0};
@@ -69,16 +76,18 @@ tombac_status front_paths_find(front_paths *paths, tombac_error **error)
     paths->clang = strdup(clang && *clang ? clang : "clang-22");
     if (msl && *msl) {
         paths->msl = strdup(msl);
-        paths->pch = paths->msl ? join(msl, "metal.pch") : NULL;
+        paths->pch = join(msl, "metal.pch");
+        paths->newer_pch = join(msl, "metal20.pch");
     } else {
         char *folder = tb_folder_of_code((const void *)front_paths_find);
         if (!folder)
             return tb_fail(error, TOMBAC_ERROR_COMPILER, "cannot find the folder of the running program");
         paths->msl = join(folder, "../share/tombac/msl");
         paths->pch = join(folder, "../lib/tombac/metal.pch");
+        paths->newer_pch = join(folder, "../lib/tombac/metal20.pch");
         free(folder);
     }
-    if (!paths->clang || !paths->msl || !paths->pch) return tb_fail_memory(error);
+    if (!paths->clang || !paths->msl || !paths->pch || !paths->newer_pch) return tb_fail_memory(error);
     char *umbrella = join(paths->msl, FRONT_UMBRELLA);
     if (!umbrella) return tb_fail_memory(error);
     bool found = readable(umbrella);
@@ -88,10 +97,8 @@ tombac_status front_paths_find(front_paths *paths, tombac_error **error)
             "Metal's standard library is not in '%s'; the environment variable TOMBAC_MSL can name its "
             "folder",
             paths->msl);
-    if (!readable(paths->pch)) {
-        free(paths->pch);
-        paths->pch = NULL;
-    }
+    drop_unreadable(&paths->pch);
+    drop_unreadable(&paths->newer_pch);
     return TOMBAC_OK;
 }
 
@@ -100,5 +107,6 @@ void front_paths_free(front_paths *paths)
     free(paths->clang);
     free(paths->msl);
     free(paths->pch);
+    free(paths->newer_pch);
     *paths = (front_paths){0};
 }

@@ -15,6 +15,7 @@ typedef struct front_paths {
     char *clang; /* program */
     char *msl;   /* folder of the headers; of C kernels: the folder that holds tombac/kernel.h */
     char *pch;   /* precompiled headers, or NULL */
+    char *newer_pch; /* the same in C++20, or NULL */
 } front_paths;
 
 /* Physical lines from `line` on are lines of `file` from `presumed` on. */
