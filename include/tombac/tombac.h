@@ -129,6 +129,20 @@ typedef struct tombac_device_limits {
 } tombac_device_limits;
 TOMBAC_API tombac_device_limits tombac_device_get_limits(const tombac_device *device);
 
+/* What a device can do, by name: the rows that `tombac info` shows, as "max_threads_per_threadgroup", "bfloat", "gpu_family"
+ * (docs/command.md says how a kernel asks). */
+typedef struct tombac_capability {
+    const char *name;
+    uint64_t value;          /* a number, a number of bytes, a version (320 is 3.2), or 1 or 0 */
+    const char *meaning;
+    const char *enforced_by; /* what becomes of a kernel or a launch that goes beyond it; may be "" */
+} tombac_capability;
+TOMBAC_API size_t tombac_capability_count(void);
+TOMBAC_API tombac_status tombac_device_get_capability(
+    const tombac_device *device, size_t index, tombac_capability *capability, tombac_error **error);
+/* The value of the capability of that name, 0 if there is none. */
+TOMBAC_API uint64_t tombac_device_capability(const tombac_device *device, const char *name);
+
 /* Records from now on what runs on the device into `path`, as JSON for chrome://tracing and Perfetto: one event for each
  * operation with its queue and run times, and for each kernel that is made. An existing trace is continued; any other file is
  * TOMBAC_ERROR_IO. Written now and then, and when the device is freed. Call it before the device is used. */
