@@ -137,3 +137,15 @@ kernel void copy(device const float *in, device float *out, uint i [[thread_posi
 {
     out[i] = in[i];
 }
+
+// Indices that differ by constants share one extension, although their sums may wrap; the constants are in the addresses.
+// RUN one-extension: emit --what simd --target x86-64-v4 --kernel stencil
+// CHECK one-extension: = zext i32 %\w+ to i64
+// CHECK one-extension: getelementptr i8, ptr addrspace\(1\) %\w+, i64 -\d+
+// NOT one-extension: (= zext i32 %\w+ to i64[\s\S]*){3}
+kernel void stencil(device const float *in, device float *out, constant uint &first [[buffer(2)]],
+                    uint i [[thread_position_in_grid]]) [[required_threads_per_threadgroup(64, 1, 1)]]
+{
+    uint at = i + first;
+    out[i] = in[at - 1] + in[at] + in[at + 1] + in[at + 7];
+}
