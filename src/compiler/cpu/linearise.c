@@ -77,8 +77,10 @@ static void take_edge(cpu_kernel *k, int from, int to, LLVMValueRef mask)
         count += read_phi(k, &k->values[v], from, mask, blend, copies + count);
     for (int i = 0; i < count; i++) LLVMBuildStore(k->builder, copies[i].value, copies[i].slot);
     if (s->leader != to || !s->pending_mask) return;
+    /* Lanes that come by the only edge, all at once, are the only ones: those of the time before have been served. */
+    bool alone = s->predecessor_count == 1 && !leaves_divergent_loop(k, from, to);
     LLVMValueRef waiting = mask;
-    if (mask != k->all)
+    if (mask != k->all && !alone)
         waiting =
             LLVMBuildOr(k->builder, LLVMBuildLoad2(k->builder, k->mask_type, s->pending_mask, ""), mask, "");
     LLVMBuildStore(k->builder, waiting, s->pending_mask);
