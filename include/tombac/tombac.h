@@ -204,7 +204,8 @@ TOMBAC_API size_t tombac_library_constant_count(const tombac_library *library);
 TOMBAC_API tombac_status tombac_library_get_constant(
     const tombac_library *library, size_t index, tombac_constant_info *constant, tombac_error **error);
 
-/* Compiles one kernel (or takes it from the cache). */
+/* Compiles one kernel, or takes it from the cache. Who asks for a kernel that exists already, with the same constants, gets the
+ * same one; who asks for one that is just being made waits for it. */
 TOMBAC_API tombac_status tombac_kernel_create(tombac_library *library, const char *name, const tombac_constant *constants,
     size_t constant_count, tombac_kernel **kernel, tombac_error **error);
 TOMBAC_API tombac_kernel *tombac_kernel_retain(tombac_kernel *kernel);
@@ -459,7 +460,7 @@ TOMBAC_API const char *tombac_operation_log(const tombac_operation *operation);
 
 typedef struct tombac_times {
     double queue_seconds;   /* from submission to the start, other operations included */
-    double device_seconds;  /* in the kernel, or in the host function */
+    double device_seconds;  /* in the kernel, or in the host function or the preparation */
     double compile_seconds; /* that making its kernel took, before */
 } tombac_times;
 /* All zero before the end. */
@@ -483,6 +484,46 @@ TOMBAC_API tombac_status tombac_operation_continue(tombac_operation *first,
  * several others; it runs once. */
 TOMBAC_API tombac_status tombac_operation_all(tombac_operation *const *operations, size_t count,
     tombac_operation **operation, tombac_error **error);
+
+/* ---- Kernels made in the background ----------------------------------------------------------------------------- */
+
+/* Compiling a kernel takes a tenth of a second and more. A program that does not want to stand still meanwhile prepares its
+ * kernels: a preparation is an operation, with all that operations can, which runs on threads of its own beside the launches.
+ *
+ * @code
+ * void show(void *context, const char *kernel, size_t ended, size_t total, tombac_status status)
+ * {
+ *     printf("%zu of %zu: %s%s\n", ended, total, kernel, status == TOMBAC_OK ? "" : " failed");
+ * }
+ *
+ * tombac_status start(tombac_library *library, tombac_operation **ready, tombac_error **error)
+ * {
+ *     tombac_status status = tombac_library_prewarm(library, NULL, 0, show, NULL, ready, error);
+ *     return status == TOMBAC_OK ? tombac_operation_submit(*ready, error) : status;
+ * }
+ * @endcode
+ */
+/* Makes a kernel as tombac_kernel_create does. What is wrong with the name or the constants is reported at once, what is wrong
+ * with the source when the operation has ended. */
+TOMBAC_API tombac_status tombac_kernel_prepare(tombac_library *library, const char *name, const tombac_constant *constants,
+    size_t constant_count, tombac_operation **operation, tombac_error **error);
+/* The kernel that an ended preparation made, to be released; else its failure, or TOMBAC_ERROR_TIMEOUT while it goes on. */
+TOMBAC_API tombac_status tombac_operation_get_kernel(
+    tombac_operation *operation, tombac_kernel **kernel, tombac_error **error);
+
+/* A kernel with the values of its function constants, as tombac_kernel_create takes them. */
+typedef struct tombac_variant {
+    const char *kernel;
+    const tombac_constant *constants;
+    size_t constant_count;
+} tombac_variant;
+/* Called after each kernel of a prewarming, from threads of the device, but one call at a time. Must not wait for operations. */
+typedef void (*tombac_progress)(void *context, const char *kernel, size_t ended, size_t total, tombac_status status);
+/* All of `variants` (NULL: every kernel of the library, without constants), as many at a time as there are processors, as one
+ * operation; it fails with the first failure in the order of the list, but prepares the others all the same. Its kernels stay
+ * loaded until it is released, and tombac_kernel_create gives them at once. `progress` may be NULL. */
+TOMBAC_API tombac_status tombac_library_prewarm(tombac_library *library, const tombac_variant *variants, size_t count,
+    tombac_progress progress, void *context, tombac_operation **operation, tombac_error **error);
 
 /* ---- Sequences ------------------------------------------------------------------------------------------------- */
 

@@ -132,11 +132,16 @@ tombac_status rt_operation_adopt(tombac_operation *whole, tombac_operation *part
 
 static void execute(rt_queue_item *item);
 
+static rt_queue *queue_of(const tombac_operation *operation)
+{
+    return operation->type->compiles ? operation->device->compilations : operation->device->queue;
+}
+
 static void arrive(tombac_operation *operation, bool here)
 {
     if (atomic_fetch_sub_explicit(&operation->waiting, 1, memory_order_acq_rel) != 1) return;
     operation->item.run = execute;
-    rt_queue_push(operation->device->queue, &operation->item, here);
+    rt_queue_push(queue_of(operation), &operation->item, here);
 }
 
 void rt_operation_link(tombac_operation *from, rt_edge *edge, tombac_operation *to, bool carries)
@@ -312,7 +317,7 @@ static tombac_status refuse(
 static tombac_status submit_one(tombac_operation *operation, tombac_error **error)
 {
     tombac_error *failure = NULL;
-    tombac_status status = rt_queue_start(operation->device->queue, &failure);
+    tombac_status status = rt_queue_start(queue_of(operation), &failure);
     if (status == TOMBAC_OK) {
         pthread_mutex_lock(&operation->device->hazards);
         status = link_locked(operation, &failure);

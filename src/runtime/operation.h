@@ -31,6 +31,8 @@ typedef struct rt_callback {
 typedef struct rt_operation_type {
     bool children_carry; /* a failed child stops the operation */
     bool sequence;       /* children are registered together, in order */
+    bool compiles;       /* runs on the device's threads for compilation */
+    const char *category; /* in traces; NULL: "host" */
     /* Does the work, on a worker. False: not ended yet, call again once the edges that it added have fired.
      */
     bool (*run)(tombac_operation *operation, tombac_status *status, tombac_error **error);

@@ -17,7 +17,7 @@ typedef struct rt_queue_item {
     void (*run)(struct rt_queue_item *item);
 } rt_queue_item;
 
-/* At most `workers` threads, 0: as the processor suggests. */
+/* At most `workers` threads; 0: as many as there are processors, four at least. */
 tombac_status rt_queue_create(size_t workers, rt_queue **queue, tombac_error **error);
 /* Makes sure that there is a worker at all; the only step of a submission that can fail for lack of threads.
  */
