@@ -184,6 +184,7 @@ static bool data_key(const rt_key *key, const rt_variant *variant, rt_key *secon
     string_field(&text, variant->compiler);
     for (size_t i = 0; i < variant->header_count; i++) {
         string_field(&text, variant->headers[i].path);
+        number_field(&text, variant->headers[i].absent);
         number_field(&text, variant->headers[i].size);
         number_field(&text, variant->headers[i].hash);
     }

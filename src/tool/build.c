@@ -164,6 +164,7 @@ static tombac_status write_depfile(
     json_array_foreach(json_object_get(json_object_get(index, "listing"), "dependencies"), i, dependency)
     {
         const char *path = json_string_value(json_object_get(dependency, "path"));
+        if (json_object_get(dependency, "absent")) continue; /* make would want to make it */
         tb_text_puts(&out, " \\\n  ");
         if (*path != '/') {
             print_escaped(&out, folder);

@@ -28,7 +28,7 @@
 typedef struct job {
     const char *verb, *kernel, *engine, *output, *name, *source;
     bool from_stdin;
-    tb_text text, kernels, constants, manifest_constants, arguments, dependencies, absent, object, attributes, requirements, members;
+    tb_text text, kernels, constants, manifest_constants, arguments, dependencies, object, attributes, requirements, members;
     char engine_name[32], target[32], kernel_name[64], arguments_text[4096];
     bool bad_artifact, no_object, bad_list;
 } job;
@@ -153,7 +153,7 @@ static void absent(job *j, const char *path)
     if (access(path, F_OK) == 0)
         include(j, path);
     else
-        tb_text_printf(&j->absent, "%s\"%s\"", j->absent.size ? "," : "", path);
+        tb_text_printf(&j->dependencies, ",{\"path\":\"%s\",\"absent\":true}", path);
 }
 
 static void line(job *j, const char *word, const char *rest);
@@ -243,11 +243,10 @@ static void write_artifact(const job *j)
         "\"math\":\"fast\",\"kernel\":{\"name\":\"%s\",\"function\":\"f\",\"file\":\"%s\",\"line\":1,%s\"requires\":[%s],"
         "\"threadgroup_barriers\":false,\"simdgroup_operations\":false,\"arguments\":[%s]},\"constants\":[%s]"
         ","
-        "\"dependencies\":[%s],\"absent\":[%s]}",
+        "\"dependencies\":[%s]}",
         TB_ABI_VERSION, j->engine_name, j->target, j->kernel_name, j->name, tb_text_string(&j->attributes),
         tb_text_string(&j->requirements),
-        tb_text_string(&j->arguments), tb_text_string(&j->constants), tb_text_string(&j->dependencies),
-        tb_text_string(&j->absent));
+        tb_text_string(&j->arguments), tb_text_string(&j->constants), tb_text_string(&j->dependencies));
     const tb_section sections[] = {{TB_SECTION_MANIFEST, manifest.data, manifest.size},
         {TB_SECTION_OBJECT, tb_text_string(&j->object), j->object.size}};
     if (tb_artifact_build(sections, j->no_object ? 1 : 2, &file, NULL) != TOMBAC_OK) die(5, "artifact");
@@ -277,8 +276,7 @@ int main(int count, char **arguments)
     else if (j.bad_list)
         puts("{\"kernels\": 5}");
     else
-        printf("{\"kernels\":[%s],\"constants\":[%s],\"dependencies\":[%s],\"absent\":[%s]}\n",
-            tb_text_string(&j.kernels), tb_text_string(&j.constants), tb_text_string(&j.dependencies),
-            tb_text_string(&j.absent));
+        printf("{\"kernels\":[%s],\"constants\":[%s],\"dependencies\":[%s]}\n", tb_text_string(&j.kernels),
+            tb_text_string(&j.constants), tb_text_string(&j.dependencies));
     return 0;
 }
