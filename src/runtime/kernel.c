@@ -30,7 +30,7 @@ static tombac_status check_manifest(const job *j, const rt_manifest *manifest, t
     if (strcmp(manifest->kernel, j->request.kernel) != 0)
         return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "the artifact holds the kernel '%s', not '%s'",
             manifest->kernel, j->request.kernel);
-    if (j->request.driver_target && strcmp(manifest->target, j->request.target) != 0)
+    if (j->request.driver_target && !rt_target_serves(manifest->target, j->request.target))
         return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "the artifact is for '%s', not '%s'", manifest->target,
             j->request.target);
     if (!j->request.driver_target && !rt_target_runs(manifest->target))

@@ -56,7 +56,8 @@ typedef struct rt_driver {
     /* Optional: what must live as long as a device. `open` may fail with the reason why the device cannot be used. */
     tombac_status (*open)(void **state, tombac_error **error);
     void (*close)(void *state);
-    /* Optional: the target to compile for, as tombac-cc's --target takes it; NULL: the processor's level. */
+    /* Optional: the target to compile for, as tombac-cc's --target takes it ("sm_90"; code for a lower number runs too); NULL: the
+     * processor's level. */
     const char *(*target)(void *state);
 
     /* Loads an ELF object; `object` need not outlive the call, `manifest` outlives the code. A damaged object
