@@ -1,5 +1,6 @@
 /* Devices: a driver, the compile cache, a queue. */
 #include "runtime/object.h"
+#include "runtime/specialise.h"
 #include "runtime/trace.h"
 
 #include <stdlib.h>
@@ -71,7 +72,9 @@ tombac_status tombac_device_open(const char *name, tombac_device **device, tomba
     made->driver = driver;
     made->max_buffer_size = physical_memory();
     made->time_limit = time_limit_from_environment();
+    made->specialise_after = rt_specialise_default();
     pthread_mutex_init(&made->hazards, NULL);
+    pthread_mutex_init(&made->specialising, NULL);
     status = driver->open ? driver->open(&made->driver_state, error) : TOMBAC_OK;
     made->opened = status == TOMBAC_OK;
     if (status == TOMBAC_OK) status = rt_cache_open(&made->cache, error);
@@ -95,8 +98,10 @@ void tombac_device_release(tombac_device *device)
 {
     if (!device || !rt_release(&device->references)) return;
     rt_queue_destroy(device->queue);
+    rt_specialiser_free(device->specialiser);
     rt_trace_close(device->trace);
     pthread_mutex_destroy(&device->hazards);
+    pthread_mutex_destroy(&device->specialising);
     rt_cache_close(&device->cache);
     if (device->opened && device->driver->close) device->driver->close(device->driver_state);
     free(device);

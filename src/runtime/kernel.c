@@ -5,6 +5,8 @@
 #include "runtime/constant.h"
 #include "runtime/contract.h"
 #include "runtime/operation.h"
+#include "runtime/specialise.h"
+#include "runtime/specialise_thread.h"
 #include "runtime/target.h"
 #include "runtime/trace.h"
 
@@ -149,6 +151,53 @@ static tombac_status make(job *j, tombac_kernel *kernel, tombac_error **error)
     return status;
 }
 
+static rt_request request_for(const tombac_library *library, const char *name, const rt_value *values, size_t count)
+{
+    const rt_driver *driver = library->device->driver;
+    return (rt_request){.source = &library->source,
+        .kernel = name,
+        .engine = driver->name,
+        .target = driver->target ? driver->target(library->device->driver_state) : rt_target_host(),
+        .driver_target = driver->target != NULL,
+        .line_tables = driver->line_tables,
+        .values = values,
+        .value_count = count};
+}
+
+/* Both were made from the same state of every file. */
+static bool same_sources(const rt_manifest *a, const rt_manifest *b)
+{
+    bool same = a->dependency_count == b->dependency_count && a->argument_count == b->argument_count;
+    for (size_t i = 0; same && i < a->dependency_count; i++) {
+        const rt_dependency *x = &a->dependencies[i], *y = &b->dependencies[i];
+        same = strcmp(x->path, y->path) == 0 && x->size == y->size && x->hash == y->hash;
+    }
+    return same;
+}
+
+tombac_status rt_kernel_specialise(
+    const tombac_kernel *kernel, rt_special *special, const atomic_bool *cancelled, tombac_error **error)
+{
+    rt_fixed_argument *arguments = calloc(special->argument_count + 1, sizeof *arguments);
+    if (!arguments) return tb_fail_memory(error);
+    job j = {.library = kernel->library,
+        .request = request_for(kernel->library, kernel->manifest.kernel, kernel->values, kernel->value_count)};
+    for (size_t i = 0; i < special->argument_count; i++) {
+        const rt_bytes *bytes = special->bytes[i];
+        if (bytes)
+            arguments[j.request.argument_count++] =
+                (rt_fixed_argument){kernel->manifest.arguments[i].index, bytes->size, bytes->data};
+    }
+    j.request.arguments = arguments;
+    j.request.threadgroup = special->threadgroup;
+    j.request.cancelled = cancelled;
+    tombac_status status = make(&j, &special->made, error);
+    if (status == TOMBAC_OK && !same_sources(&kernel->manifest, &special->made.manifest))
+        status = tb_fail(error, TOMBAC_ERROR_IO, "a header of '%s' changed", kernel->library->source.name);
+    free(arguments);
+    return status;
+}
+
 tombac_status tombac_kernel_create(tombac_library *library, const char *name,
     const tombac_constant *constants, size_t constant_count, tombac_kernel **kernel, tombac_error **error)
 {
@@ -159,7 +208,6 @@ tombac_status tombac_kernel_create(tombac_library *library, const char *name,
     if (!has_kernel(library, name))
         return tb_fail(error, TOMBAC_ERROR_NOT_FOUND, "'%s' has no kernel '%s' (it has %zu kernels)",
             library->source.name, name, library->listing.kernel_count);
-    const rt_driver *driver = library->device->driver;
     rt_value *values = NULL;
     tombac_status status =
         rt_constant_values(&library->listing, name, constants, constant_count, &values, error);
@@ -168,23 +216,19 @@ tombac_status tombac_kernel_create(tombac_library *library, const char *name,
     if (status == TOMBAC_OK) {
         atomic_init(&made->references, 1);
         made->library = tombac_library_retain(library);
-        job j = {.library = library,
-            .request = {.source = &library->source,
-                .kernel = name,
-                .engine = driver->name,
-                .target = driver->target ? driver->target(library->device->driver_state) : rt_target_host(),
-                .driver_target = driver->target != NULL,
-                .line_tables = driver->line_tables,
-                .values = values,
-                .value_count = constant_count}};
+        job j = {.library = library, .request = request_for(library, name, values, constant_count)};
         double begin = rt_now();
         status = make(&j, made, error);
         double end = rt_now();
         made->compile_seconds = end - begin;
         if (library->device->trace) rt_trace_compile(library->device->trace, name, begin, end);
+        made->values = values;
+        made->value_count = constant_count;
+    } else {
+        free(values);
     }
-    free(values);
     if (status == TOMBAC_OK) {
+        made->specials = rt_special_table_create(made);
         *kernel = made;
         return TOMBAC_OK;
     }
@@ -202,7 +246,9 @@ tombac_kernel *tombac_kernel_retain(tombac_kernel *kernel)
 void tombac_kernel_release(tombac_kernel *kernel)
 {
     if (!kernel || !rt_release(&kernel->references)) return;
+    rt_special_table_free(kernel->specials);
     if (kernel->code) kernel->library->device->driver->unload(kernel->code);
+    free(kernel->values);
     free(kernel->reflection);
     rt_manifest_free(&kernel->manifest);
     tombac_library_release(kernel->library);

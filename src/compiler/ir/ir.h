@@ -113,6 +113,25 @@ typedef struct ir_kernel {
 tombac_status ir_prepare(const ir_request *request, ir_kernel **kernel, tombac_error **error);
 void ir_kernel_free(ir_kernel *kernel);
 
+/* ---- Specialisation ---- */
+
+/* What is bound to an argument in constant memory. */
+typedef struct ir_argument_value {
+    uint32_t index; /* of [[buffer(index)]] */
+    const void *bytes;
+    size_t size;
+} ir_argument_value;
+
+typedef struct ir_specialisation {
+    const ir_argument_value *arguments;
+    size_t argument_count;
+    uint32_t threadgroup[3]; /* all threadgroups are of this size, none is cut by the grid's edge; 0: not known */
+} ir_specialisation;
+
+/* Makes constants of it (specialise.c). Between ir_prepare and the engine; the control flow stays the source's, without the
+ * branches that are never taken. */
+tombac_status ir_specialise(ir_kernel *kernel, const ir_specialisation *values, tombac_error **error);
+
 /* The scalar optimisation that engines want which need no source-shaped control flow (cpu): two rounds of
  * unrolling and scalar replacement, licm, gvn, then lower-switch, fix-irreducible, unify-loop-exits,
  * loop-simplify, lcssa. */
