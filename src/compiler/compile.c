@@ -64,8 +64,6 @@ static ir_constant_value *convert_constants(const cc_request *request)
 static tombac_status specialise(const cc_request *request, ir_kernel *kernel, tombac_error **error)
 {
     if (!request->argument_count && !request->threadgroup[0]) return TOMBAC_OK;
-    if (request->engine && strcmp(request->engine, "cpu"))
-        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "only the engine cpu specialises kernels, not '%s'", request->engine);
     ir_argument_value *values = calloc(request->argument_count + 1, sizeof *values);
     if (!values) return tb_fail_memory(error);
     ir_specialisation specialisation = {.arguments = values, .argument_count = request->argument_count};
@@ -128,7 +126,6 @@ static tombac_status prepare(
                 .math_library = library,
                 .target = target_level(request)};
             status = ir_prepare(&prepared, &j->kernel, error);
-            if (status == TOMBAC_OK) status = specialise(request, j->kernel, error);
         } else {
             status = tb_fail_memory(error);
         }
@@ -157,6 +154,8 @@ static tombac_status open_job(const cc_request *request, job *j, tb_text *diagno
 
 static tombac_status require_engine(const cc_request *request, tombac_error **error)
 {
+    if ((request->argument_count || request->threadgroup[0]) && !is_engine(request, "cpu"))
+        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "only the engine cpu specialises kernels");
     if (is_engine(request, "check") || is_engine(request, "cpu") || is_engine(request, "cuda")) return TOMBAC_OK;
     return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "--engine takes check, cpu or cuda, not '%s'",
         request->engine ? request->engine : "");
@@ -169,12 +168,21 @@ static cpu_options cpu_options_of(const cc_request *request, const ir_kernel *ke
     return options;
 }
 
+/* Scalar optimisation, as far as no lanes matter. */
+static tombac_status optimise(const cc_request *request, ir_kernel *kernel, tombac_error **error)
+{
+    tombac_status status = ir_optimise(kernel, error);
+    if (status != TOMBAC_OK) return status;
+    ir_contract(kernel);
+    return specialise(request, kernel, error);
+}
+
 static tombac_status generate_cpu(const cc_request *request,
     ir_kernel *kernel, bool assembly, tb_text *object, size_t *context_size, tombac_error **error)
 {
     cpu_options options = cpu_options_of(request, kernel);
     cpu_set_llvm_options();
-    tombac_status status = ir_optimise(kernel, error);
+    tombac_status status = optimise(request, kernel, error);
     if (status != TOMBAC_OK || !assembly) {
         return status == TOMBAC_OK ? cpu_compile(kernel->module, &options, object, context_size, error)
                                    : status;
@@ -324,7 +332,7 @@ tombac_status cc_emit_simd(const cc_request *request, tb_text *output, tb_text *
     cpu_options options = cpu_options_of(request, j.kernel);
     size_t context_size;
     cpu_set_llvm_options();
-    status = ir_optimise(j.kernel, error);
+    status = optimise(&for_cpu, j.kernel, error);
     if (status == TOMBAC_OK) status = cpu_vectorise(j.kernel->module, &options, &context_size, error);
     if (status == TOMBAC_OK) status = cpu_optimise(j.kernel->module, j.kernel->machine, error);
     if (status == TOMBAC_OK) {

@@ -128,14 +128,16 @@ typedef struct ir_specialisation {
     uint32_t threadgroup[3]; /* all threadgroups are of this size, none is cut by the grid's edge; 0: not known */
 } ir_specialisation;
 
-/* Makes constants of it (specialise.c). Between ir_prepare and the engine; the control flow stays the source's, without the
- * branches that are never taken. */
+/* Makes constants of it and optimises again (specialise.c); after ir_contract. */
 tombac_status ir_specialise(ir_kernel *kernel, const ir_specialisation *values, tombac_error **error);
 
 /* The scalar optimisation that engines want which need no source-shaped control flow (cpu): two rounds of
  * unrolling and scalar replacement, licm, gvn, then lower-switch, fix-irreducible, unify-loop-exits,
  * loop-simplify, lcssa. */
 tombac_status ir_optimise(ir_kernel *kernel, tombac_error **error);
+
+/* After it: fuses multiplications with additions where the mode allows it, and takes fast-math flags off (contract.c). */
+void ir_contract(ir_kernel *kernel);
 
 /* Runs passes by their names in LLVM's pipeline syntax. */
 tombac_status ir_run_passes(ir_kernel *kernel, const char *passes, tombac_error **error);

@@ -1,14 +1,11 @@
 /* Specialisation: what a launch fixes becomes constants in the code.
  *
- * Takes a prepared kernel, the bytes that are bound to some of its arguments in constant memory, and the size of the
- * threadgroups if all are whole. Loads of integers from those bytes, at offsets that are constants, become constants, and
- * so do the positions that say how large a threadgroup is. Integers fold exactly.
+ * Takes the kernel behind ir_optimise and ir_contract, the bytes that are bound to some of its arguments in constant memory,
+ * and the size of the threadgroups if all are whole. Loads of scalars from those bytes, at offsets that are constants, become
+ * constants, and so do the positions that say how large a threadgroup is.
  *
- * Floating point must give the same bits as the code that is not specialised. Where instructions carry fast-math flags,
- * LLVM rewrites what has constant operands into something nearly equal (x / c into x * (1 / c), (x * a) * b into
- * x * (a * b)). So there floats stay loads, except in comparisons, and what is converted from an integer must not become a
- * constant either: while integers fold, every such operand is an addition of __tombac_grid_origin_x(), which is 0 but not
- * known to be, and this addition is left where the operand became a constant. */
+ * The results have the same bits as those of the code that is not specialised: no floating-point operation has flags
+ * any more (contract.c), so that whatever LLVM does with a constant is exact. That is why this comes so late. */
 #include "compiler/ir/steps.h"
 
 #include "artifact/abi.h"
@@ -16,16 +13,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SHIELD "tombac.shield"
-
 typedef struct specialising {
     ir_kernel *kernel;
     const ir_specialisation *values;
     LLVMTargetDataRef layout;
-    LLVMBuilderRef builder;
-    LLVMValueRef zero; /* __tombac_grid_origin_x() */
-    unsigned shield;   /* the kind of SHIELD */
-    bool inexact;      /* instructions with fast-math flags */
 } specialising;
 
 /* ---- Loads ---- */
@@ -75,31 +66,12 @@ static LLVMValueRef read_scalar(
     return LLVMConstBitCast(LLVMConstInt(same, bits, false), type);
 }
 
-static void replace_in_comparisons(LLVMValueRef load, LLVMValueRef constant)
-{
-    LLVMUseRef use = LLVMGetFirstUse(load);
-    while (use) {
-        LLVMValueRef user = LLVMGetUser(use);
-        if (!LLVMIsAFCmpInst(user)) {
-            use = LLVMGetNextUse(use);
-            continue;
-        }
-        for (unsigned i = 0; i < 2; i++)
-            if (LLVMGetOperand(user, i) == load) LLVMSetOperand(user, i, constant);
-        use = LLVMGetFirstUse(load); /* the list has changed */
-    }
-}
-
 static void replace_load(
     const specialising *s, const ir_argument_value *argument, uint64_t offset, LLVMValueRef load)
 {
     LLVMValueRef constant =
         LLVMGetVolatile(load) ? NULL : read_scalar(s, argument, offset, LLVMTypeOf(load));
-    if (!constant) return;
-    if (s->inexact && is_float(LLVMTypeOf(load)))
-        replace_in_comparisons(load, constant);
-    else
-        LLVMReplaceAllUsesWith(load, constant);
+    if (constant) LLVMReplaceAllUsesWith(load, constant);
 }
 
 /* `address` is `offset` bytes behind the argument's first. Recursion ends because addresses form no cycles without phis. */
@@ -160,72 +132,13 @@ static void replace_positions(const specialising *s)
     replace_call(s, "__tombac_dispatch_simdgroups_per_threadgroup", simdgroups);
 }
 
-/* ---- Conversions ---- */
-
-static void note_flags(LLVMValueRef instruction, void *context)
-{
-    specialising *s = context;
-    if (LLVMCanValueUseFastMathFlags(instruction) && LLVMGetFastMathFlags(instruction)) s->inexact = true;
-}
-
-static bool makes_float(LLVMValueRef instruction)
-{
-    LLVMOpcode opcode = LLVMGetInstructionOpcode(instruction);
-    if (opcode != LLVMSIToFP && opcode != LLVMUIToFP && opcode != LLVMBitCast) return false;
-    return is_float(LLVMTypeOf(instruction)) &&
-           LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(instruction, 0))) == LLVMIntegerTypeKind;
-}
-
-static void add_shield(LLVMValueRef instruction, void *context)
-{
-    specialising *s = context;
-    if (!makes_float(instruction)) return;
-    LLVMValueRef operand = LLVMGetOperand(instruction, 0);
-    if (LLVMIsAConstant(operand)) return; /* it is in the code that is not specialised, too */
-    LLVMPositionBuilderBefore(s->builder, instruction);
-    LLVMValueRef zero = LLVMBuildIntCast2(s->builder, s->zero, LLVMTypeOf(operand), false, "");
-    LLVMValueRef sum = LLVMBuildAdd(s->builder, operand, zero, "");
-    LLVMContextRef llvm = s->kernel->context;
-    LLVMSetMetadata(sum, s->shield, LLVMMetadataAsValue(llvm, LLVMMDNodeInContext2(llvm, NULL, 0)));
-    LLVMSetOperand(instruction, 0, sum);
-}
-
-static void remove_shield(LLVMValueRef instruction, void *context)
-{
-    const specialising *s = context;
-    if (!LLVMGetMetadata(instruction, s->shield)) return;
-    LLVMSetMetadata(instruction, s->shield, NULL);
-    if (LLVMIsAConstant(LLVMGetOperand(instruction, 0))) return;
-    LLVMReplaceAllUsesWith(instruction, LLVMGetOperand(instruction, 0));
-    LLVMInstructionEraseFromParent(instruction);
-}
-
-static void build_shields(specialising *s)
-{
-    LLVMValueRef function = s->kernel->function;
-    LLVMPositionBuilderBefore(s->builder, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function)));
-    LLVMTypeRef type = LLVMFunctionType(LLVMInt32TypeInContext(s->kernel->context), NULL, 0, false);
-    LLVMValueRef origin = ir_declare(s->kernel->module, "__tombac_grid_origin_x", type);
-    ir_mark_pure(origin);
-    s->zero = LLVMBuildCall2(s->builder, type, origin, NULL, 0, "");
-    ir_visit(function, add_shield, s);
-}
-
 tombac_status ir_specialise(ir_kernel *kernel, const ir_specialisation *values, tombac_error **error)
 {
-    specialising s = {.kernel = kernel,
-        .values = values,
-        .layout = LLVMGetModuleDataLayout(kernel->module),
-        .builder = LLVMCreateBuilderInContext(kernel->context),
-        .shield = LLVMGetMDKindIDInContext(kernel->context, SHIELD, strlen(SHIELD))};
+    specialising s = {
+        .kernel = kernel, .values = values, .layout = LLVMGetModuleDataLayout(kernel->module)};
     tombac_status status = TOMBAC_OK;
-    ir_visit(kernel->function, note_flags, &s);
-    if (s.inexact) build_shields(&s);
     for (size_t i = 0; i < values->argument_count && status == TOMBAC_OK; i++)
         status = replace_argument(&s, &values->arguments[i], error);
     if (values->threadgroup[0]) replace_positions(&s);
-    if (status == TOMBAC_OK) status = ir_run_passes(kernel, "function(sccp,instsimplify,sccp,dce)", error);
-    if (status == TOMBAC_OK) ir_visit(kernel->function, remove_shield, &s);
-    LLVMDisposeBuilder(s.builder);
-    return status;
+    return status == TOMBAC_OK ? ir_optimise(kernel, error) : status;
 }
