@@ -48,8 +48,8 @@
  *     all other objects may be shared.
  *   - Environment: TOMBAC_CC (path of tombac-cc), TOMBAC_CC_TIME and TOMBAC_CC_MEMORY (limits of one compilation in seconds,
  *     60, and bytes of address space, 8 GiB; 0: none), TOMBAC_CACHE and TOMBAC_CACHE_SIZE (the compile cache's folder and
- *     limit in bytes, 1G; 0: off), TOMBAC_TIME_LIMIT (seconds that a launch may take) and TOMBAC_TRACE (a file for a record of
- *     what ran when), both read by tombac_device_open.
+ *     limit in bytes, 1G; 0: off), TOMBAC_TIME_LIMIT (seconds that a launch may take), TOMBAC_TRACE (a file for a record of
+ *     what ran when) and TOMBAC_SPECIALISE (see "Specialisation"), these read by tombac_device_open.
  */
 #ifndef TOMBAC_TOMBAC_H
 #define TOMBAC_TOMBAC_H
@@ -148,6 +148,7 @@ typedef struct tombac_compile_options {
     const char *const *include_folders;
     size_t include_folder_count;
     bool no_cache;                      /* neither read nor write the compile cache */
+    bool no_specialise;                 /* see "Specialisation" */
 } tombac_compile_options;               /* all zero: the defaults */
 
 /* Opens a Metal source; lists its kernels but compiles none of them. `options` may be NULL. Fails with
@@ -243,6 +244,28 @@ TOMBAC_API tombac_status tombac_kernel_get_argument(
     const tombac_kernel *kernel, size_t index, tombac_argument *argument, tombac_error **error);
 /* The whole reflection (arguments, struct members, constants, attributes) as a JSON text. */
 TOMBAC_API const char *tombac_kernel_reflection_json(const tombac_kernel *kernel);
+
+/* ---- Specialisation -------------------------------------------------------------------------------------------- */
+
+/* On the device "cpu", a kernel that has been launched many times with the same bytes for its arguments in constant memory
+ * (tombac_launch_set_bytes) and the same size of threadgroup is compiled once more with these as constants, in the background,
+ * and later launches with them run that code: strides and sizes that the compiler knows can make it several times as fast.
+ * Launches never wait for it, and if it cannot be made nothing changes. Where the compile cache is on, the code is
+ * kept there. Results are the same: integers fold exactly, and what fast math would round in another way for a constant is
+ * not made a constant. For kernels of libraries from source. */
+
+/* After how many launches, for kernels that are made from now on; 0: never. Not set: TOMBAC_SPECIALISE, else 64. */
+TOMBAC_API tombac_status tombac_device_specialise_after(tombac_device *device, uint32_t launches, tombac_error **error);
+
+typedef struct tombac_specialisation {
+    uint32_t ready;    /* sets of values that there is code for; least recently used ones go */
+    uint32_t pending;  /* being compiled, or waiting for it */
+    uint32_t failed;   /* could not be compiled; these stay with the kernel's own code */
+    uint64_t launches; /* operations that were made with such code */
+} tombac_specialisation;
+TOMBAC_API tombac_specialisation tombac_kernel_get_specialisation(const tombac_kernel *kernel);
+/* Waits until nothing is pending, at most `seconds` (negative: without limit); TOMBAC_ERROR_TIMEOUT. For measurements. */
+TOMBAC_API tombac_status tombac_kernel_await_specialisation(tombac_kernel *kernel, double seconds, tombac_error **error);
 
 /* ---- Buffers --------------------------------------------------------------------------------------------------- */
 

@@ -1,5 +1,6 @@
 /* Devices: a driver, the compile cache, a queue. */
 #include "runtime/object.h"
+#include "runtime/specialise.h"
 #include "runtime/trace.h"
 
 #include <stdlib.h>
@@ -107,7 +108,9 @@ tombac_status tombac_device_open(const char *name, tombac_device **device, tomba
     made->name = found.name;
     made->max_buffer_size = physical_memory();
     made->time_limit = time_limit_from_environment();
+    made->specialise_after = rt_specialise_default();
     pthread_mutex_init(&made->hazards, NULL);
+    pthread_mutex_init(&made->specialising, NULL);
     status = driver->open ? driver->open(number, &made->driver_state, error) : TOMBAC_OK;
     made->opened = status == TOMBAC_OK;
     if (made->opened && driver->memory) {
@@ -137,8 +140,10 @@ void tombac_device_release(tombac_device *device)
     if (!device || !rt_release(&device->references)) return;
     rt_queue_destroy(device->compilations);
     rt_queue_destroy(device->queue);
+    rt_specialiser_free(device->specialiser);
     rt_trace_close(device->trace);
     pthread_mutex_destroy(&device->hazards);
+    pthread_mutex_destroy(&device->specialising);
     rt_cache_close(&device->cache);
     if (device->opened && device->driver->close) device->driver->close(device->driver_state);
     free(device);

@@ -6,6 +6,8 @@
 #include "runtime/contract.h"
 #include "runtime/kernel_table.h"
 #include "runtime/operation.h"
+#include "runtime/specialise.h"
+#include "runtime/specialise_thread.h"
 #include "runtime/target.h"
 #include "runtime/trace.h"
 
@@ -150,6 +152,53 @@ static tombac_status make(job *j, tombac_kernel *kernel, tombac_error **error)
     return status;
 }
 
+static rt_request request_for(const tombac_library *library, const char *name, const rt_value *values, size_t count)
+{
+    const rt_driver *driver = library->device->driver;
+    return (rt_request){.source = &library->source,
+        .kernel = name,
+        .engine = driver->name,
+        .target = driver->target ? driver->target(library->device->driver_state) : rt_target_host(),
+        .driver_target = driver->target != NULL,
+        .line_tables = driver->line_tables,
+        .values = values,
+        .value_count = count};
+}
+
+/* Both were made from the same state of every file. */
+static bool same_sources(const rt_manifest *a, const rt_manifest *b)
+{
+    bool same = a->dependency_count == b->dependency_count && a->argument_count == b->argument_count;
+    for (size_t i = 0; same && i < a->dependency_count; i++) {
+        const rt_dependency *x = &a->dependencies[i], *y = &b->dependencies[i];
+        same = strcmp(x->path, y->path) == 0 && x->size == y->size && x->hash == y->hash;
+    }
+    return same;
+}
+
+tombac_status rt_kernel_specialise(
+    const tombac_kernel *kernel, rt_special *special, const atomic_bool *cancelled, tombac_error **error)
+{
+    rt_fixed_argument *arguments = calloc(special->argument_count + 1, sizeof *arguments);
+    if (!arguments) return tb_fail_memory(error);
+    job j = {.library = kernel->library,
+        .request = request_for(kernel->library, kernel->manifest.kernel, kernel->values, kernel->value_count)};
+    for (size_t i = 0; i < special->argument_count; i++) {
+        const rt_bytes *bytes = special->bytes[i];
+        if (bytes)
+            arguments[j.request.argument_count++] =
+                (rt_fixed_argument){kernel->manifest.arguments[i].index, bytes->size, bytes->data};
+    }
+    j.request.arguments = arguments;
+    j.request.threadgroup = special->threadgroup;
+    j.request.cancelled = cancelled;
+    tombac_status status = make(&j, &special->made, error);
+    if (status == TOMBAC_OK && !same_sources(&kernel->manifest, &special->made.manifest))
+        status = tb_fail(error, TOMBAC_ERROR_IO, "a header of '%s' changed", kernel->library->source.name);
+    free(arguments);
+    return status;
+}
+
 tombac_status rt_kernel_make(tombac_library *library, const char *name, const rt_value *values, size_t count,
     tombac_kernel **kernel, tombac_error **error)
 {
@@ -164,22 +213,14 @@ tombac_status rt_kernel_make(tombac_library *library, const char *name, const rt
     made->library = tombac_library_retain(library);
     made->values = copy;
     made->value_count = count;
-    const rt_driver *driver = library->device->driver;
-    job j = {.library = library,
-        .request = {.source = &library->source,
-            .kernel = name,
-            .engine = driver->name,
-            .target = driver->target ? driver->target(library->device->driver_state) : rt_target_host(),
-            .driver_target = driver->target != NULL,
-            .line_tables = driver->line_tables,
-            .values = copy,
-            .value_count = count}};
+    job j = {.library = library, .request = request_for(library, name, copy, count)};
     double begin = rt_now();
     tombac_status status = make(&j, made, error);
     double end = rt_now();
     made->compile_seconds = end - begin;
     if (library->device->trace) rt_trace_compile(library->device->trace, name, begin, end);
     if (status == TOMBAC_OK) {
+        made->specials = rt_special_table_create(made);
         *kernel = made;
         return TOMBAC_OK;
     }
@@ -224,6 +265,7 @@ void tombac_kernel_release(tombac_kernel *kernel)
 {
     if (!kernel || !rt_release(&kernel->references)) return;
     rt_kernel_forget(kernel);
+    rt_special_table_free(kernel->specials);
     if (kernel->code) kernel->library->device->driver->unload(kernel->code);
     free(kernel->reflection);
     free(kernel->values);

@@ -17,6 +17,8 @@ typedef struct rt_access rt_access;
 typedef struct rt_trace rt_trace; /* trace.h */
 typedef struct rt_bundle rt_bundle; /* bundle.h */
 typedef struct rt_making rt_making; /* kernel_table.c */
+typedef struct rt_special_table rt_special_table; /* specialise.h */
+typedef struct rt_specialiser rt_specialiser;
 
 static inline void rt_retain(rt_references *references)
 {
@@ -53,6 +55,9 @@ struct tombac_device {
     double time_limit; /* of a launch, seconds; 0: none */
     pthread_mutex_t hazards; /* see hazard.h */
     rt_trace *trace;         /* or NULL */
+    _Atomic uint32_t specialise_after; /* launches, for kernels made from now on; 0: never */
+    pthread_mutex_t specialising;
+    rt_specialiser *specialiser; /* or NULL; under `specialising` */
 };
 
 struct tombac_library {
@@ -73,6 +78,7 @@ struct tombac_kernel {
     rt_manifest manifest;
     char *reflection; /* the manifest's text */
     rt_code *code;
+    rt_special_table *specials; /* or NULL */
     double compile_seconds; /* that making it took, the cache and the compiler together */
     rt_value *values;       /* of its function constants, sorted by index */
     size_t value_count;

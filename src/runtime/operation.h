@@ -52,6 +52,7 @@ struct tombac_operation {
     char *name;             /* given by the user, or NULL */
     double compile_seconds; /* of its kernel */
     const char *kernel;     /* lives as long as the operation, or NULL */
+    bool specialised;       /* it runs code for the values of its arguments (specialise.h) */
     atomic_bool used;       /* part of another operation, so nothing may be put before it any more */
 
     tombac_operation **children;
