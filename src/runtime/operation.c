@@ -231,7 +231,7 @@ static void end(tombac_operation *operation, tombac_status status, tombac_error 
     pthread_mutex_lock(&operation->device->hazards);
     rt_hazard_retire(operation, failure);
     pthread_mutex_unlock(&operation->device->hazards);
-    operation->ended = rt_now();
+    if (!operation->ran) operation->ended = rt_now(); /* it never ran */
     if (operation->device->trace) rt_trace_operation(operation->device->trace, operation);
     release_parts(operation);
     if (failure) tombac_operation_retain(failure);
@@ -262,16 +262,17 @@ static void execute(rt_queue_item *item)
     tombac_operation *operation = (tombac_operation *)item;
     tombac_error *error = NULL;
     tombac_status status = TOMBAC_OK;
-    if (!operation->begun) operation->begun = rt_now();
+    double begin = rt_now();
+    if (!operation->begun) operation->begun = begin;
     tombac_operation *stop = atomic_load(&operation->stop);
     if (stop) {
         status = stop->status == TOMBAC_OK ? tb_fail(&error, TOMBAC_ERROR_DEPENDENCY, "the submission failed")
                                            : stopped(operation, stop, &error);
     } else {
         atomic_store(&operation->waiting, 1); /* the running itself */
-        double begin = rt_now();
         bool ended = operation->type->run(operation, &status, &error);
-        operation->ran += rt_now() - begin;
+        operation->ended = rt_now();
+        operation->ran += operation->ended - begin;
         if (!ended) {
             arrive(operation, true);
             return;
