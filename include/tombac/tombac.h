@@ -407,7 +407,8 @@ TOMBAC_API size_t tombac_buffer_count(const tombac_buffer *buffer);
  * tombac_buffer_end_read. Views count per memory, so a view of any part is one of the whole; several read views may be open, from
  * several threads. While one is, nothing that writes the memory can be submitted. TOMBAC_ERROR_BUSY: a write view is open, or a sequence
  * that is not yet submitted has recorded a write; TOMBAC_ERROR_DEPENDENCY: the memory was to be written by an operation that
- * failed, and nobody was told yet (the next call succeeds). Not from within a host function. */
+ * failed, and nobody was told yet (the next call succeeds); TOMBAC_ERROR_ARGUMENT: it would have to wait, on a thread of the device.
+ * End the view before the last release of the buffer. */
 TOMBAC_API tombac_status tombac_buffer_begin_read(tombac_buffer *buffer, const void **data, tombac_error **error);
 /** Ends one read view. TOMBAC_ERROR_ARGUMENT: none is open. */
 TOMBAC_API tombac_status tombac_buffer_end_read(tombac_buffer *buffer, tombac_error **error);
@@ -555,7 +556,8 @@ TOMBAC_API const char *tombac_operation_name(const tombac_operation *operation);
  * host view is open, the operation has ended with that failure. */
 TOMBAC_API tombac_status tombac_operation_submit(tombac_operation *operation, tombac_error **error);
 /** Submits it if need be and waits for the end, at most `seconds` (negative: without limit). The result, or TOMBAC_ERROR_TIMEOUT
- * while it goes on; each call that finds a failure gets an error object of its own. Not from within a host function. */
+ * while it goes on; each call that finds a failure gets an error object of its own. On a thread of the device, as in host functions
+ * and callbacks, TOMBAC_ERROR_ARGUMENT where it would have to wait: that could last for ever. */
 TOMBAC_API tombac_status tombac_operation_wait(tombac_operation *operation, double seconds, tombac_error **error);
 /** Looks whether it has ended, without waiting, and if so reports the result. Before its submission it has not. */
 TOMBAC_API tombac_status tombac_operation_poll(tombac_operation *operation, bool *ended, tombac_error **error);
@@ -564,7 +566,7 @@ TOMBAC_API tombac_status tombac_operation_poll(tombac_operation *operation, bool
 TOMBAC_API tombac_status tombac_operation_on_end(tombac_operation *operation,
     void (*function)(void *context, tombac_operation *operation, tombac_status status), void *context,
     tombac_error **error);
-/** An eventfd that becomes readable at the end and stays so, for poll, epoll and event loops. It belongs to the operation: do not close
+/** An eventfd that becomes readable at the end and stays so (do not read it), for poll, epoll and event loops. It belongs to the operation: do not close
  * it, and do not use it after the last release. TOMBAC_ERROR_IO: the process has no descriptor left. */
 TOMBAC_API tombac_status tombac_operation_event(tombac_operation *operation, int *descriptor, tombac_error **error);
 /** What its kernel printed; "" for others and before the end. */

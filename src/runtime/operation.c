@@ -431,9 +431,23 @@ static bool wait_until(tombac_operation *operation, double seconds)
     return ended;
 }
 
-void rt_operation_wait_quietly(tombac_operation *operation)
+/* A thread that the operation may need must not wait for it. */
+static tombac_status check_waiter(tombac_operation *operation, tombac_error **error)
 {
-    wait_until(operation, -1);
+    if (state_of(operation) == RT_OPERATION_ENDED || !rt_queue_on_worker()) return TOMBAC_OK;
+    tb_text who = {0};
+    rt_operation_describe(operation, &who);
+    tombac_status status = tb_fail(error, TOMBAC_ERROR_ARGUMENT,
+        "a host function or callback must not wait for %s, which has not ended: it could do so for ever", tb_text_string(&who));
+    tb_text_free(&who);
+    return status;
+}
+
+tombac_status rt_operation_wait_quietly(tombac_operation *operation, tombac_error **error)
+{
+    tombac_status status = check_waiter(operation, error);
+    if (status == TOMBAC_OK) wait_until(operation, -1);
+    return status;
 }
 
 /* Each wait gets an error object of its own. */
@@ -448,6 +462,9 @@ static tombac_status report(tombac_operation *operation, tombac_error **error)
 
 tombac_status rt_operation_result(tombac_operation *operation, double seconds, tombac_error **error)
 {
+    if (seconds != seconds) return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "a time limit is not a number");
+    tombac_status allowed = seconds == 0 ? TOMBAC_OK : check_waiter(operation, error);
+    if (allowed != TOMBAC_OK) return allowed;
     if (wait_until(operation, seconds)) return report(operation, error);
     tb_text who = {0};
     rt_operation_describe(operation, &who);
@@ -460,6 +477,8 @@ tombac_status rt_operation_result(tombac_operation *operation, double seconds, t
 tombac_status tombac_operation_wait(tombac_operation *operation, double seconds, tombac_error **error)
 {
     if (!operation) return rt_missing(__func__, "operation", error);
+    tombac_status allowed = seconds == 0 ? TOMBAC_OK : check_waiter(operation, error);
+    if (allowed != TOMBAC_OK) return allowed;
     /* A refused submission has ended with the same error. */
     if (state_of(operation) == RT_OPERATION_NEW) tombac_operation_submit(operation, NULL);
     return rt_operation_result(operation, seconds, error);

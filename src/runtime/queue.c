@@ -30,6 +30,11 @@ struct rt_queue {
 
 static _Thread_local worker *self; /* what this thread is, if it is a worker */
 
+bool rt_queue_on_worker(void)
+{
+    return self != NULL;
+}
+
 static void queue_free(rt_queue *queue)
 {
     pthread_cond_destroy(&queue->changed);
