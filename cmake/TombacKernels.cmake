@@ -1,4 +1,4 @@
-# tombac_add_kernels(TARGET FILE... [LOCKED] [ARTIFACTS FOLDER] [KERNELS NAME...] [TARGETS check|cpu-v3|cpu-v4...]
+# tombac_add_kernels(TARGET FILE... [LOCKED] [ARTIFACTS FOLDER] [KERNELS NAME...] [TARGETS check|cpu-v3|cpu-v4|sm_80|sm_86|sm_89|sm_90...]
 #                    [SET CONSTANT=VALUE...] [DEFINES NAME[=VALUE]...] [INCLUDE_DIRECTORIES FOLDER...]
 #                    [STANDARD metal3.2] [MATH fast|relaxed|safe])
 #

@@ -5,6 +5,7 @@
 
 #include "runtime/hazard.h"
 #include "runtime/operation.h"
+#include "runtime/specialise.h"
 
 /* A copy of the caller's bytes, shared by a launch and the operations made of it. */
 typedef struct rt_bytes {
@@ -42,6 +43,7 @@ typedef struct rt_launch_run {
     tombac_kernel *kernel;
     rt_bytes **bytes; /* one per argument */
     rt_run run;
+    rt_special *special; /* the code to run, or NULL: the kernel's own */
     bool empty;  /* the grid has no threads */
     tb_text log; /* guarded by the operation's mutex */
     bool log_full;

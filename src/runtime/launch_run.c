@@ -25,7 +25,8 @@ static bool run(tombac_operation *operation, tombac_status *status, tombac_error
     if (launch->empty) return true;
     double seconds = -1;
     launch->run.seconds = &seconds;
-    *status = operation->device->driver->run(launch->kernel->code, &launch->run, error);
+    rt_code *code = launch->special ? rt_special_code(launch->special) : launch->kernel->code;
+    *status = operation->device->driver->run(code, &launch->run, error);
     launch->run.seconds = NULL;
     operation->kernel_seconds = seconds;
     return true;
@@ -38,6 +39,8 @@ static void release(tombac_operation *operation)
         rt_bytes_release(launch->bytes[i]);
         launch->bytes[i] = NULL;
     }
+    rt_special_release(launch->special);
+    launch->special = NULL;
 }
 
 static void destroy(tombac_operation *operation)
@@ -48,7 +51,7 @@ static void destroy(tombac_operation *operation)
 }
 
 static const rt_operation_type type = {
-    .children_carry = true, .run = run, .release = release, .destroy = destroy};
+    .children_carry = true, .category = "launch", .run = run, .release = release, .destroy = destroy};
 
 /* One block for the operation and its arrays. */
 static rt_launch_run *allocate(size_t arguments)
@@ -99,6 +102,8 @@ tombac_status tombac_launch_operation(
     made->run.time_limit = launch->time_limit >= 0 ? launch->time_limit : device->time_limit;
     made->run.log = (rt_log){write_log, made};
     take(made, launch);
+    if (!made->empty) made->special = rt_special_take(launch->kernel->specials, launch, &made->run);
+    made->operation.specialised = made->special != NULL;
     *operation = &made->operation;
     return TOMBAC_OK;
 }

@@ -122,7 +122,15 @@ static const rt_driver absent = {
 static const rt_driver other = {
     .name = "other", .line_tables = true, .load = load, .run = run_code, .unload = unload};
 
-const rt_driver *const rt_drivers[] = {&absent, &fake, &other, NULL};
+static const char *gpu_target(void *state)
+{
+    return "sm_89";
+}
+
+static const rt_driver gpu = {
+    .name = "gpu", .target = gpu_target, .load = load, .run = run_code, .unload = unload};
+
+const rt_driver *const rt_drivers[] = {&absent, &fake, &other, &gpu, NULL};
 
 /* ---- The folder ---- */
 

@@ -6,6 +6,9 @@
  * object) object TEXT (the object section)               show (appends the command line to the object)
  *     fail-list STATUS TEXT    fail-compile STATUS TEXT    engine NAME    target NAME    name NAME
  *     crash    hang    bad-list    bad-artifact    no-object
+ *     in KERNEL LINE    LINE, when this kernel is compiled
+ *     touch PATH    await PATH    when compiling: makes a file; waits until there is one (20 s at most)
+ *     absent PATH (a file that was looked for without success; its content is appended if it is there)
  *
  * Each run appends one letter, l or c, to the file $FAKE_CC_LOG. */
 #include "artifact/abi.h"
@@ -134,6 +137,37 @@ static void attribute(job *j, const char *word, const char *rest)
     }
 }
 
+static void await(const char *path)
+{
+    for (int i = 0; i < 20000 && access(path, F_OK) != 0; i++) usleep(1000);
+}
+
+static void touch(const char *path)
+{
+    FILE *file = fopen(path, "w");
+    if (file) fclose(file);
+}
+
+static void absent(job *j, const char *path)
+{
+    if (access(path, F_OK) == 0)
+        include(j, path);
+    else
+        tb_text_printf(&j->dependencies, ",{\"path\":\"%s\",\"absent\":true}", path);
+}
+
+static void line(job *j, const char *word, const char *rest);
+
+static void in_kernel(job *j, const char *text)
+{
+    char copy[4096];
+    snprintf(copy, sizeof copy, "%s", text);
+    char *word = strchr(copy, ' '), *rest = word ? strchr(word + 1, ' ') : NULL;
+    if (word) *word++ = 0;
+    if (rest) *rest++ = 0;
+    if (word && j->kernel && strcmp(j->kernel, copy) == 0) line(j, word, rest ? rest : "");
+}
+
 static void line(job *j, const char *word, const char *rest)
 {
     bool listing = strcmp(j->verb, "list") == 0;
@@ -158,6 +192,14 @@ static void line(job *j, const char *word, const char *rest)
         listing ? 0 : (signal(SIGSEGV, SIG_DFL), raise(SIGSEGV));
     else if (strcmp(word, "hang") == 0)
         listing ? 0 : sleep(1000);
+    else if (strcmp(word, "in") == 0)
+        in_kernel(j, rest);
+    else if (strcmp(word, "touch") == 0)
+        listing ? (void)0 : touch(rest);
+    else if (strcmp(word, "await") == 0)
+        listing ? (void)0 : await(rest);
+    else if (strcmp(word, "absent") == 0)
+        absent(j, rest);
     else if (strcmp(word, "bad-list") == 0)
         j->bad_list = true;
     else if (strcmp(word, "bad-artifact") == 0)
