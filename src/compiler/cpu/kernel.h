@@ -7,6 +7,7 @@
  * result divergence.c   fixpoint of shapes and of divergent control masks.c        which blocks share an
  * execution mask linearise.c    blocks to vector code under masks (uses value.c, instruction.c, memory.c,
  * group.c, lanes.c, collective.c) barrier.c      states: what is saved at a barrier and restored after it
+ *     split.c        loops that lanes leave one by one: a first part with all lanes (before the analysis of the variants)
  *     entry.c        the loop over SIMD-groups, the entry point
  *
  * Blocks and values are numbers into k->blocks and k->values. Memory of the analysis comes from one arena. A
@@ -164,6 +165,9 @@ void cpu_set_up(cpu_kernel *k, LLVMModuleRef module, const cpu_options *options)
 void cpu_tear_down(cpu_kernel *k);
 void cpu_analyse(cpu_kernel *k, cpu_layout layout, int width);
 void cpu_prepare(cpu_kernel *k);
+/* split.c; after the analysis of the rows variant, which is stale if it returns true. */
+bool cpu_loops_split(cpu_kernel *k);
+void cpu_prepare_again(cpu_kernel *k);
 void cpu_graph_build(cpu_kernel *k);
 void cpu_dominance_build(cpu_kernel *k);
 void cpu_loops_build(cpu_kernel *k);
@@ -196,6 +200,8 @@ cpu_shape cpu_shape_meet(cpu_shape a, cpu_shape b);
 cpu_shape cpu_shape_equal_lanes(cpu_shape s);
 bool cpu_shape_equals(const cpu_shape *a, const cpu_shape *b);
 bool cpu_shape_is_uniform(const cpu_shape *s);
+/* One block of lanes, no stride below zero. */
+bool cpu_shape_rises(const cpu_shape *s);
 bool cpu_shape_has_stride(const cpu_shape *s);
 /* All lanes in one block, at distance `stride`? */
 bool cpu_shape_is_linear(const cpu_shape *s, int64_t stride);
@@ -273,6 +279,9 @@ typedef struct cpu_barrier {
     LLVMBasicBlockRef block, resume; /* ends with the return of the state; starts again here */
 } cpu_barrier;
 void cpu_barrier_split(cpu_kernel *k);
+/* Moves what stands before `place` into a new block in front, so that the phis behind keep their incoming block;
+ * returns the branch between the two. */
+LLVMValueRef cpu_split_before(cpu_kernel *k, LLVMValueRef place);
 void cpu_emit_barrier(cpu_kernel *k);
 void cpu_barrier_save(cpu_kernel *k);
 

@@ -115,3 +115,25 @@ kernel void maximum(device const float *in, device float *out, constant uint &n,
     for (uint k = 0; k < n; k++) m = max(m, in[i + k * 64]);
     out[i] = m;
 }
+
+// A loop that lanes leave one by one has a first part without masks, which ends when the first lane may leave.
+// RUN all-lanes: emit --what simd --target x86-64-v4 --kernel row_sum
+// CHECK all-lanes: = call i32 @llvm.usub.sat.i32\(i32 %\w+, i32 31\)
+// CHECK all-lanes: = load <32 x float>, ptr
+kernel void row_sum(device const float *in, device float *out, constant uint &n, uint i [[thread_position_in_grid]],
+                    uint threads [[threads_per_grid]])
+{
+    float sum = 0;
+    for (uint k = i; k < n; k += threads) sum += in[k];
+    out[i] = sum;
+}
+
+// Threadgroups of one row divide by nothing: both divisions of the object are in branches of their own.
+// RUN no-division: emit --what simd --target x86-64-v4 --kernel copy
+// CHECK no-division: br i1 %\w+, label %\w+, label %(\w+)\n\n\1: .*\n.*add.*\n.*= udiv i32 %\w+, %\w+\n  br label
+// CHECK no-division: br i1 %\w+, label %(\w+), label %\w+\n\n\1: .*\n.*add.*\n.*= udiv i32 %\w+, %\w+\n  br label
+// NOT no-division: udiv[\s\S]*udiv[\s\S]*udiv
+kernel void copy(device const float *in, device float *out, uint i [[thread_position_in_grid]])
+{
+    out[i] = in[i];
+}
