@@ -1,9 +1,7 @@
 /* Kernels in C: the language, compared with what the host's compiler makes of the same file; messages. */
 #include "ckernel.h"
 
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 const ck_type ck_types[CK_TYPES] = {
     {"char", TOMBAC_TYPE_I8},
@@ -36,17 +34,12 @@ void ck_store(tombac_type type, void *array, size_t i, double value)
 
 cf_call ck_call(cf_test *test, ck_form form, const char *file, const char *kernel, uint32_t n, uint32_t group)
 {
-    /* The suite keeps the names of open files. The Metal sources lie in the build folder, or beside the others, where
-     * those were copied to another machine. */
-    static const char *const files[][4] = {
-#define FILE_OF(NAME) {NAME, "ckernel/" NAME ".c", CF_CKERNEL_MSL "/ckernel_" NAME ".metal", "ckernel_" NAME ".metal"}
+    static const char *const files[][3] = {/* the suite keeps the names of open files */
+#define FILE_OF(NAME) {NAME, "ckernel/" NAME ".c", CF_CKERNEL_MSL "/ckernel_" NAME ".metal"}
         FILE_OF("language"), FILE_OF("together"), FILE_OF("numbers"), FILE_OF("messages"), FILE_OF("extra")};
     size_t i = 0;
     while (strcmp(files[i][0], file) != 0) i++;
-    char copied[4096];
-    snprintf(copied, sizeof copied, "%s/%s", test->cache->folder, files[i][3]);
-    bool is_copied = access(copied, R_OK) == 0;
-    return (cf_call){.file = files[i][form == CK_C ? 1 : is_copied ? 3 : 2],
+    return (cf_call){.file = files[i][form == CK_C ? 1 : 2],
         .kernel = kernel,
         .math = TOMBAC_MATH_SAFE,
         .standard = form == CK_C ? NULL : "metal4.1",

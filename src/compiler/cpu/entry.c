@@ -136,6 +136,9 @@ static void find_positions(cpu_kernel *k)
 
 /* ---- The step function ---- */
 
+/* Instructions of a kernel with barriers up to which steps are inlined: their calls would cost as much as they do. */
+enum { SMALL_STEP = 80 };
+
 static LLVMTypeRef step_type(cpu_kernel *k, LLVMTypeRef *types)
 {
     unsigned count = LLVMCountParams(k->function);
@@ -159,7 +162,7 @@ static void declare_step(cpu_kernel *k, const char *name)
     add_parameter_attributes(k, k->step, count + PARAM_DISPATCH, dispatch);
     add_parameter_attributes(k, k->step, count + PARAM_MEMORY, own);
     add_parameter_attributes(k, k->step, count + PARAM_CONTEXT, own);
-    if (!k->has_barrier)
+    if (!k->has_barrier || k->value_count <= SMALL_STEP)
         LLVMAddAttributeAtIndex(k->step, LLVMAttributeFunctionIndex, cpu_attribute(k, "alwaysinline", 0));
     for (unsigned i = 0; i < count; i++)
         cpu_map_put(&k->job, &k->arguments, LLVMGetParam(k->function, i), (int)i);
