@@ -321,10 +321,11 @@ TOMBAC_API const char *tombac_kernel_reflection_json(const tombac_kernel *kernel
  * (tombac_launch_set_bytes) and the same size of threadgroup is compiled once more with these as constants, in the background,
  * and later launches with them run that code: strides and sizes that the compiler knows can make it several times as fast.
  * Launches never wait for it, and if it cannot be made nothing changes. Where the compile cache is on, the code is
- * kept there. Results are the same: integers fold exactly, and what fast math would round in another way for a constant is
- * not made a constant. For kernels of libraries from source. */
+ * kept there. Results are the same, bit for bit, in every math mode. For kernels of libraries from source. */
 
-/** After how many launches, for kernels that are made from now on; 0: never. Not set: TOMBAC_SPECIALISE, else 64. */
+/** What a device starts with: TOMBAC_SPECIALISE, if that is set, else 64. */
+TOMBAC_API uint32_t tombac_default_specialise_after(void);
+/** After how many launches, for kernels that are made from now on; 0: never. */
 TOMBAC_API tombac_status tombac_device_specialise_after(tombac_device *device, uint32_t launches, tombac_error **error);
 
 /** How far specialisation of a kernel is. */

@@ -109,7 +109,7 @@ tombac_status tombac_device_open(const char *name, tombac_device **device, tomba
     made->name = found.name;
     made->max_buffer_size = physical_memory();
     made->time_limit = time_limit_from_environment();
-    made->specialise_after = rt_specialise_default();
+    made->specialise_after = tombac_default_specialise_after();
     pthread_mutex_init(&made->hazards, NULL);
     pthread_mutex_init(&made->specialising, NULL);
     status = driver->open ? driver->open(number, &made->driver_state, error) : TOMBAC_OK;
