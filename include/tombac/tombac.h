@@ -338,6 +338,9 @@ TOMBAC_API tombac_status tombac_launch_set_buffer(
     tombac_launch *launch, uint32_t index, tombac_buffer *buffer, size_t offset, tombac_error **error);
 TOMBAC_API tombac_status tombac_launch_set_bytes(
     tombac_launch *launch, uint32_t index, const void *data, size_t size, tombac_error **error);
+/* A number that no other call returned, from the system's source. A constant `ulong random_seed` of a kernel to which nothing is
+ * bound gets one at every run (<tombac/random.h>). */
+TOMBAC_API uint64_t tombac_fresh_seed(void);
 /* Gives [[threadgroup(index)]] `size` bytes of threadgroup memory. */
 TOMBAC_API tombac_status tombac_launch_set_threadgroup_memory(
     tombac_launch *launch, uint32_t index, size_t size, tombac_error **error);
