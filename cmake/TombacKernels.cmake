@@ -78,7 +78,7 @@ function(tombac_add_kernels target)
     else()
       add_custom_command(OUTPUT "${header}" BYPRODUCTS "${artifact}" COMMAND ${command} --depfile "${header}.d"
                          DEPENDS "${source}" ${tools} DEPFILE "${header}.d"
-                         WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" COMMENT "Compiling ${name}.metal" VERBATIM)
+                         WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" COMMENT "Compiling ${file}" VERBATIM)
     endif()
     target_sources(${target} PRIVATE "${header}")
   endforeach()
