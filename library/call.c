@@ -72,8 +72,6 @@ void tombac_algorithms_release(tombac_algorithms *algorithms)
     free(algorithms);
 }
 
-tombac_device *call_device(const tombac_algorithms *algorithms) { return algorithms->device; }
-
 /* ---- Kernels by name ---- */
 
 static tombac_status load(tombac_algorithms *a, const char *name, tombac_kernel **kernel, tombac_error **error)
@@ -164,6 +162,12 @@ tombac_status call_end(call *c, tombac_operation **operation)
     return c->status;
 }
 
+static tombac_buffer *keep(call *c, tombac_buffer *buffer)
+{
+    if (c->status == TOMBAC_OK) c->temporaries[c->temporary_count++] = buffer;
+    return c->status == TOMBAC_OK ? buffer : NULL;
+}
+
 tombac_buffer *call_temporary(call *c, size_t count, size_t size)
 {
     if (c->status != TOMBAC_OK) return NULL;
@@ -173,8 +177,22 @@ tombac_buffer *call_temporary(call *c, size_t count, size_t size)
     }
     tombac_buffer *buffer = NULL;
     c->status = tombac_buffer_create(c->algorithms->device, count * size, NULL, &buffer, c->error);
-    if (c->status == TOMBAC_OK) c->temporaries[c->temporary_count++] = buffer;
-    return buffer;
+    return keep(c, buffer);
+}
+
+tombac_buffer *call_view(call *c, tombac_buffer *buffer, size_t size, size_t offset, size_t count)
+{
+    static const tombac_element elements[] = {TOMBAC_ELEMENT(TOMBAC_TYPE_U8, uint8_t),
+        TOMBAC_ELEMENT(TOMBAC_TYPE_U16, uint16_t), TOMBAC_ELEMENT(TOMBAC_TYPE_U32, uint32_t),
+        TOMBAC_ELEMENT(TOMBAC_TYPE_U64, uint64_t), TOMBAC_ELEMENT_VECTOR(TOMBAC_TYPE_U32, uint32_t, 4)};
+    tombac_buffer *view = NULL;
+    size_t i = 0;
+    while (i < sizeof elements / sizeof *elements && elements[i].size != size) i++;
+    if (i == sizeof elements / sizeof *elements)
+        call_fail(c, TOMBAC_ERROR_UNSUPPORTED, "elements of %zu bytes are not supported", size);
+    if (c->status == TOMBAC_OK)
+        c->status = tombac_buffer_create_view(buffer, &elements[i], offset, count, &view, c->error);
+    return keep(c, view);
 }
 
 void call_kernel(call *c, const char *format, ...)
@@ -240,10 +258,8 @@ void call_check_count(call *c, const char *call_name, size_t a, size_t b)
 
 void call_check_apart(call *c, const char *call_name, tombac_buffer *in, tombac_buffer *out)
 {
-    if (c->status != TOMBAC_OK || !in || !out) return; /* NULL: found when it is bound */
-    const char *i = tombac_buffer_contents(in), *o = tombac_buffer_contents(out);
-    if (i < o + tombac_buffer_size(out) && o < i + tombac_buffer_size(in))
-        call_fail(c, TOMBAC_ERROR_ARGUMENT, "%s: the output lies in the memory of an input", call_name);
+    if (in && in == out) /* NULL: found when it is bound */
+        call_fail(c, TOMBAC_ERROR_ARGUMENT, "%s: the output is an input", call_name);
 }
 
 const char *call_type(call *c, const char *call_name, tombac_type type, const char *types)

@@ -34,6 +34,8 @@ tombac_status call_end(call *c, tombac_operation **operation);
 void call_fail(call *c, tombac_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Device memory of the call's own, `count` elements of `size` bytes. */
 tombac_buffer *call_temporary(call *c, size_t count, size_t size);
+/* `count` elements of 1, 2, 4, 8 or 16 bytes from `offset` bytes on, as unsigned numbers whatever the buffer's type. */
+tombac_buffer *call_view(call *c, tombac_buffer *buffer, size_t size, size_t offset, size_t count);
 /* Begins a launch of a kernel: a name, or printf's format of one. */
 void call_kernel(call *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void call_buffer(call *c, tombac_buffer *buffer);
@@ -46,13 +48,12 @@ void call_threads(call *c, size_t x, size_t y, tombac_size3 group);
 
 /* Fails unless the counts' product is a number of elements that kernels can count, 2^31 - 1. */
 void call_check_count(call *c, const char *call_name, size_t a, size_t b);
-/* Fails if both lie in the same memory. */
+/* Fails if both are the same buffer. */
 void call_check_apart(call *c, const char *call_name, tombac_buffer *in, tombac_buffer *out);
 /* "float" for F32 and so on; fails, and NULL, if `types` (of letters f h i u c s) does not have it. */
 const char *call_type(call *c, const char *call_name, tombac_type type, const char *types);
 
-/* For other files' calls: prefix sums of n uints in place, the total behind them (scan.c). */
-void call_scan_uint(call *c, tombac_buffer *values, size_t n);
-
-tombac_device *call_device(const tombac_algorithms *algorithms);
+/* All bytes of `from` to `to`, which is as long (elements.c). */
+tombac_status call_copy(tombac_algorithms *algorithms, tombac_buffer *to, tombac_buffer *from,
+    tombac_operation **operation, tombac_error **error);
 #endif

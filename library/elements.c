@@ -49,12 +49,12 @@ static void fill(call *c, tombac_buffer *out, const void *value, size_t size, si
     const char *name = NULL;
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
         if (kernels[i].size == size) name = kernels[i].name;
-    if (!name) call_fail(c, TOMBAC_ERROR_UNSUPPORTED, "tombac_fill: elements of %zu bytes are not supported", size);
     if (!value) call_fail(c, TOMBAC_ERROR_ARGUMENT, "tombac_fill: 'value' is NULL");
     call_check_count(c, "tombac_fill", n, 1);
+    tombac_buffer *view = call_view(c, out, size, 0, n);
     if (c->status != TOMBAC_OK) return;
     call_kernel(c, "fill_%s", name);
-    call_buffer(c, out);
+    call_buffer(c, view);
     call_bytes(c, value, size);
     call_uint(c, n);
     call_threads(c, n, 1, group_of_256);
@@ -66,6 +66,26 @@ tombac_status tombac_fill(tombac_algorithms *algorithms, tombac_buffer *out, con
     call c;
     call_begin(&c, algorithms, error);
     fill(&c, out, value, size, n);
+    return call_end(&c, operation);
+}
+
+tombac_status call_copy(tombac_algorithms *algorithms, tombac_buffer *to, tombac_buffer *from,
+    tombac_operation **operation, tombac_error **error)
+{
+    call c;
+    call_begin(&c, algorithms, error);
+    size_t bytes = tombac_buffer_size(from), lines = bytes / 16, rest = bytes % 16;
+    call_check_count(&c, "tombac_stream_copy", lines, 1);
+    for (int step = 0; step < 2 && c.status == TOMBAC_OK; step++) { /* lines of 16 bytes, and what is left */
+        size_t size = step ? 1 : 16, n = step ? rest : lines, offset = step ? lines * 16 : 0;
+        if (n == 0) continue;
+        tombac_buffer *in = call_view(&c, from, size, offset, n), *out = call_view(&c, to, size, offset, n);
+        call_kernel(&c, step ? "fill_copy_bytes" : "fill_copy");
+        call_buffer(&c, in);
+        call_buffer(&c, out);
+        call_uint(&c, n);
+        call_threads(&c, n, 1, group_of_256);
+    }
     return call_end(&c, operation);
 }
 

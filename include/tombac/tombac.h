@@ -253,6 +253,8 @@ TOMBAC_API tombac_status tombac_buffer_create(
 TOMBAC_API tombac_buffer *tombac_buffer_retain(tombac_buffer *buffer);
 TOMBAC_API void tombac_buffer_release(tombac_buffer *buffer);
 TOMBAC_API size_t tombac_buffer_size(const tombac_buffer *buffer);
+/* The device that it was made for; the buffer keeps it. */
+TOMBAC_API tombac_device *tombac_buffer_device(const tombac_buffer *buffer);
 /* The host's view, unguarded: valid until the buffer is released; do not touch it while an operation that uses it runs.
  * tombac_buffer_begin_read and _begin_write below wait and check, and are cheaper on devices with memory of their own: once
  * this call was made, such a device must copy the buffer at every launch, because the host may touch it at any time. NULL
