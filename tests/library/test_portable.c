@@ -116,7 +116,7 @@ static void test_reverse(void)
         for (uint32_t i = 0; i < n; i++) {
             x[i] = (float)(i + 1);
             uint32_t from = i / 256 * 256 + 255 - i % 256;
-            expected[i] = from < n ? from + 1 : -1; /* what the items outside left */
+            expected[i] = from < n ? (double)from + 1 : -1.0; /* what the items outside left */
         }
         tombac_buffer *in = buffer_of(x, n * 4), *out = buffer_of(NULL, n * 4);
         tombac_argument_value values[] = {tombac_array(in), tombac_array(out)};
