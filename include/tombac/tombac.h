@@ -355,6 +355,8 @@ TOMBAC_API tombac_buffer *tombac_buffer_retain(tombac_buffer *buffer);
 TOMBAC_API void tombac_buffer_release(tombac_buffer *buffer);
 /** Its size in bytes; of a view, that of its part. */
 TOMBAC_API size_t tombac_buffer_size(const tombac_buffer *buffer);
+/** The device that it was made for; the buffer keeps it. */
+TOMBAC_API tombac_device *tombac_buffer_device(const tombac_buffer *buffer);
 /** The host's view, unguarded: valid until the buffer is released; do not touch it while an operation that uses it runs.
  * tombac_buffer_begin_read and _begin_write below wait and check, and are cheaper on devices with memory of their own: once
  * this call was made, such a device must copy the buffer at every launch, because the host may touch it at any time. NULL
@@ -477,6 +479,9 @@ typedef struct tombac_tensor {
  * TOMBAC_ERROR_BINDING unless type, rank and fixed extents are the kernel's, and all of its elements lie in the buffer. */
 TOMBAC_API tombac_status tombac_launch_set_tensor(tombac_launch *launch, uint32_t index, tombac_buffer *buffer, size_t offset,
     const tombac_tensor *tensor, tombac_error **error);
+/** A number that no other call returned, from the system's source. A constant `ulong random_seed` of a kernel to which nothing is
+ * bound gets one at every run (<tombac/random.h>). */
+TOMBAC_API uint64_t tombac_fresh_seed(void);
 /** Gives [[threadgroup(index)]] `size` bytes of threadgroup memory. */
 TOMBAC_API tombac_status tombac_launch_set_threadgroup_memory(
     tombac_launch *launch, uint32_t index, size_t size, tombac_error **error);
