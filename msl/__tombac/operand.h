@@ -55,11 +55,15 @@ template <int LANE_BIT, int ELEMENT_BIT> __TB_FN void exchange_bits(float (&v)[8
         v[j] = high ? v[j] : other;
     }
 }
-__TB_FN void move_lanes(float (&v)[8], uint from)
+/* Exchanges two bits of the lane. */
+template <int BIT, int OTHER> __TB_FN void exchange_lane_bits(float (&v)[8])
 {
+    bool differ = ((lane() >> BIT ^ lane() >> OTHER) & 1) != 0;
     __TB_UNROLL
-    for (int i = 0; i < 8; i++)
-        v[i] = __builtin_bit_cast(float, simd_shuffle(__builtin_bit_cast(uint, v[i]), ushort(from)));
+    for (int i = 0; i < 8; i++) {
+        uint bits = simd_shuffle_xor(__builtin_bit_cast(uint, v[i]), ushort(1 << BIT | 1 << OTHER));
+        v[i] = differ ? __builtin_bit_cast(float, bits) : v[i];
+    }
 }
 
 /* Where the bits of a row r3..r0 and a column c3..c0 lie in a fragment, as bits of the lane and of the
@@ -70,21 +74,21 @@ __TB_FN void move_lanes(float (&v)[8], uint from)
  * Below, c and r are those of the operand; in a turned one they have changed places in the fragment. */
 template <bool LEFT, bool TURNED> __TB_FN void to_matrices(float (&v)[8])
 {
-    uint l = lane();
     if constexpr (LEFT && !TURNED) {
         exchange_bits<3, 1>(v);
-        move_lanes(v, (l & 22) | (l >> 3 & 1) | (l & 1) << 3);
+        exchange_lane_bits<3, 0>(v);
     } else if constexpr (LEFT) {
         exchange_bits<1, 0>(v);
         exchange_bits<2, 1>(v);
         exchange_bits<3, 2>(v);
         exchange_bits<3, 1>(v);
-        move_lanes(v, (l & 6) | (l >> 4 & 1) | (l >> 3 & 1) << 4 | (l & 1) << 3);
+        exchange_lane_bits<4, 0>(v);
+        exchange_lane_bits<3, 0>(v);
     } else if constexpr (TURNED) {
         exchange_bits<3, 2>(v);
         exchange_bits<2, 1>(v);
         exchange_bits<1, 0>(v);
-        move_lanes(v, (l & 14) | (l >> 4 & 1) | (l & 1) << 4);
+        exchange_lane_bits<4, 0>(v);
     }
 }
 

@@ -23,14 +23,8 @@ template <typename T> __TB_CONST_FN T subscript(T index) { return index; }
 template <typename T, typename U, typename... V>
 __TB_CONST_FN auto subscript(T first, U second, V... more)
 {
-    auto rest = subscript(second, more...);
-    if constexpr (sizeof...(V) == 0) {
-        return subscripts<2, U>{{long(first), long(rest)}, rest};
-    } else {
-        subscripts<sizeof...(V) + 2, decltype(rest.last)> all{{long(first)}, rest.last};
-        for (size_t i = 0; i < sizeof...(V) + 1; i++) all.at[i + 1] = rest.at[i];
-        return all;
-    }
+    auto last = (second, ..., more);
+    return subscripts<sizeof...(V) + 2, decltype(last)>{{long(first), long(second), long(more)...}, last};
 }
 } // namespace __tombac
 
@@ -63,9 +57,16 @@ template <typename I, size_t... E> struct extents {
     /* Static extents hold their value, dynamic ones are zero. */
     __TB_CONST_FN extents() : __size{(E == dynamic_extent ? index_type(0) : index_type(E))...} {}
     /* All of them, or the dynamic ones. */
-    template <typename... T, typename = enable_if_t<(sizeof...(T) > 0) && (__is_convertible(T, I) && ...) &&
-                                                    (sizeof...(T) == sizeof...(E) ||
-                                                     sizeof...(T) == (size_t(E == dynamic_extent) + ... + 0))>>
+    template <typename... T,
+              enable_if_t<(sizeof...(T) > 0) && (__is_convertible(T, I) && ...) && sizeof...(T) == sizeof...(E),
+                          int> = 0>
+    __TB_CONST_FN extents(T... sizes) : __size{(E == dynamic_extent ? index_type(sizes) : index_type(E))...}
+    {
+    }
+    template <typename... T,
+              enable_if_t<(sizeof...(T) > 0) && (__is_convertible(T, I) && ...) && sizeof...(T) != sizeof...(E) &&
+                              sizeof...(T) == (size_t(E == dynamic_extent) + ... + 0),
+                          int> = 0>
     __TB_CONST_FN extents(T... sizes) : extents()
     {
         const index_type all[] = {index_type(sizes)...};
@@ -145,6 +146,8 @@ struct tensor<E, extents<I, S...>, D, TAGS...> {
     typedef E *data_handle_type;
     static constexpr size_t __rank = sizeof...(S);
     static constexpr bool __in_kernel = __is_same(D, tensor_inline);
+    /* Dimensions are named one by one, without loops, so that SROA alone makes registers of a tensor. */
+    typedef make_index_sequence<__rank> __dimensions;
 
     static_assert(__is_tensor_element_v<value_type>, "a tensor holds half, bfloat, float or integers");
     static_assert(__rank >= 1 && __rank <= 16, "a tensor has 1 to 16 dimensions");
@@ -160,20 +163,12 @@ struct tensor<E, extents<I, S...>, D, TAGS...> {
     template <typename T, typename = enable_if_t<__is_convertible(T, E *) && __in_kernel>>
     __TB_FN tensor(T data, const extents_type &sizes) : __data(data)
     {
-        long stride = 1;
-        for (size_t r = 0; r < __rank; r++) {
-            __extent[r] = long(sizes.extent(r));
-            __stride[r] = stride;
-            stride *= __extent[r];
-        }
+        __pack(sizes, __dimensions());
     }
     template <typename T, typename J, typename = enable_if_t<__is_convertible(T, E *) && __in_kernel>>
     __TB_FN tensor(T data, const extents_type &sizes, const array<J, __rank> &strides) : __data(data)
     {
-        for (size_t r = 0; r < __rank; r++) {
-            __extent[r] = long(sizes.extent(r));
-            __stride[r] = long(strides[r]);
-        }
+        __take(sizes, strides, __dimensions());
     }
     /* A static extent becomes dynamic, a handle gets an origin. */
     template <typename F, typename Y, typename... MORE,
@@ -182,10 +177,21 @@ struct tensor<E, extents<I, S...>, D, TAGS...> {
                                      (((S == dynamic_extent) || ...) || __is_same(Y, extents_type))>>
     __TB_FN tensor(const tensor<F, Y, D, MORE...> &other) : __data(other.__data)
     {
-        for (size_t r = 0; r < __rank; r++) {
-            __extent[r] = long(other.get_extent(r));
-            __stride[r] = other.__stride[r];
-        }
+        __copy(other, __dimensions());
+    }
+    template <size_t... R> __TB_FN void __pack(const extents_type &sizes, index_sequence<R...>)
+    {
+        long stride = 1;
+        ((__extent[R] = long(sizes.extent(R)), __stride[R] = stride, stride *= __extent[R]), ...);
+    }
+    template <typename T, size_t... R>
+    __TB_FN void __take(const extents_type &sizes, const T &strides, index_sequence<R...>)
+    {
+        ((__extent[R] = long(sizes.extent(R)), __stride[R] = long(strides[R])), ...);
+    }
+    template <typename T, size_t... R> __TB_FN void __copy(const T &other, index_sequence<R...>)
+    {
+        ((__extent[R] = other.__size(R), __stride[R] = other.__stride[R]), ...);
     }
 
     static __TB_CONST_FN size_t get_rank() { return __rank; }
@@ -197,17 +203,15 @@ struct tensor<E, extents<I, S...>, D, TAGS...> {
     {
         return get_static_extent(r) == dynamic_extent ? __extent[r] : long(get_static_extent(r));
     }
-    __TB_FN E *__at(const long (&index)[__rank]) const
+    template <typename J> __TB_FN E *__at(const J &index) const { return __data + __offset(index, __dimensions()); }
+    template <typename J> __TB_FN bool __holds(const J &index) const { return __inside(index, __dimensions()); }
+    template <typename J, size_t... R> __TB_FN long __offset(const J &index, index_sequence<R...>) const
     {
-        long offset = 0;
-        for (size_t r = 0; r < __rank; r++) offset += index[r] * __stride[r];
-        return __data + offset;
+        return (0L + ... + (long(index[R]) * __stride[R]));
     }
-    __TB_FN bool __holds(const long (&index)[__rank]) const
+    template <typename J, size_t... R> __TB_FN bool __inside(const J &index, index_sequence<R...>) const
     {
-        bool inside = true;
-        for (size_t r = 0; r < __rank; r++) inside &= ulong(index[r]) < ulong(__size(r));
-        return inside;
+        return (true & ... & (ulong(long(index[R])) < ulong(__size(R))));
     }
 
     template <typename T, typename = enable_if_t<__is_convertible(T, I) && __rank == 1>>
@@ -221,9 +225,7 @@ struct tensor<E, extents<I, S...>, D, TAGS...> {
     }
     template <typename J> __TB_FN reference operator[](const array<J, __rank> &index) const
     {
-        long at[__rank];
-        for (size_t r = 0; r < __rank; r++) at[r] = long(index[r]);
-        return *__at(at);
+        return *__at(index);
     }
 
     /* Zero outside of the extents; stores there are dropped. */
@@ -236,9 +238,7 @@ struct tensor<E, extents<I, S...>, D, TAGS...> {
     }
     template <typename J> __TB_FN value_type load(const array<J, __rank> &index) const
     {
-        long at[__rank];
-        for (size_t r = 0; r < __rank; r++) at[r] = long(index[r]);
-        return __holds(at) ? value_type(*__at(at)) : value_type(0);
+        return __holds(index) ? value_type(*__at(index)) : value_type(0);
     }
     template <typename... T,
               typename = enable_if_t<sizeof...(T) == __rank && (__is_convertible(T, I) && ...)>>
@@ -249,9 +249,7 @@ struct tensor<E, extents<I, S...>, D, TAGS...> {
     }
     template <typename J> __TB_FN void store(value_type value, const array<J, __rank> &index) const
     {
-        long at[__rank];
-        for (size_t r = 0; r < __rank; r++) at[r] = long(index[r]);
-        if (__holds(at)) *__at(at) = value;
+        if (__holds(index)) *__at(index) = value;
     }
 
     /* The part from an origin on, of the given extents or of what remains. */
@@ -272,13 +270,17 @@ struct tensor<E, extents<I, S...>, D, TAGS...> {
         const long at[__rank] = {long(I(origin))...};
         part made;
         made.__data = __at(at);
-        for (size_t r = 0; r < __rank; r++) {
-            long rest = __size(r) - at[r];
-            bool dynamic = X::static_extent(r) == dynamic_extent;
-            made.__extent[r] = !dynamic ? long(X::static_extent(r)) : rest > 0 ? rest : 0;
-            made.__stride[r] = __stride[r];
-        }
+        made.template __cut<X>(*this, at, __dimensions());
         return made;
+    }
+    template <typename X, typename T, size_t... R>
+    __TB_FN void __cut(const T &from, const long (&at)[__rank], index_sequence<R...>)
+    {
+        ((__extent[R] = X::static_extent(R) != dynamic_extent ? long(X::static_extent(R))
+                        : from.__size(R) > at[R]              ? from.__size(R) - at[R]
+                                                              : 0,
+          __stride[R] = from.__stride[R]),
+         ...);
     }
 };
 template <typename T, typename I, size_t... E>
