@@ -58,13 +58,12 @@ def pack(value, argument):
 
 class Metal:
     """A Metal source through libtombac."""
-    def __init__(self, build, source, folder, generic):
+    def __init__(self, build, source, folder, device="cpu", generic=False):
         self.lib = c.CDLL(str(pathlib.Path(build) / "lib/libtombac.so"))
         self.lib.tombac_error_message.restype = c.c_char_p
         self.lib.tombac_kernel_reflection_json.restype = c.c_char_p
-        self.lib.tombac_buffer_contents.restype = c.c_void_p
         self.device, self.library = c.c_void_p(), c.c_void_p()
-        self.call("device_open", b"cpu", c.byref(self.device))
+        self.call("device_open", device.encode(), c.byref(self.device))
         self.call("device_specialise_after", self.device, c.c_uint32(1))
         options = Options(folders=(c.c_char_p * 1)(str(folder).encode()), folder_count=1, no_specialise=generic)
         self.call("library_create_from_file", self.device, str(source).encode(), c.byref(options), c.byref(self.library))
@@ -84,9 +83,10 @@ class Metal:
         reflection = reflection.get("kernel", reflection)
         reflected = {a["index"]: a for a in reflection["arguments"] if a["kind"] != "threadgroup"}
         self.call("launch_create", code, c.byref(launch))
+        self.last_launch = launch
         for index, value in arguments.items():
-            if isinstance(value, dict):
-                data = pack(value, reflected[index])
+            if isinstance(value, dict) or not np.ndim(value):
+                data = pack(value, reflected[index]) if isinstance(value, dict) else np.asarray(value).tobytes()
                 self.call("launch_set_bytes", launch, index, data, c.c_size_t(len(data)))
                 continue
             value = np.ascontiguousarray(value)
@@ -107,9 +107,13 @@ class Metal:
 
         def read(index):
             like = arguments[index]
-            found = c.string_at(self.lib.tombac_buffer_contents(buffers[index]), like.nbytes)
+            data = c.c_void_p()
+            self.call("buffer_begin_read", buffers[index], c.byref(data))
+            found = c.string_at(data, like.nbytes)
+            self.call("buffer_end_read", buffers[index])
             return np.frombuffer(found, like.dtype).reshape(like.shape)
-        return run, settle, read
+        run.settle = settle  # runs it, and waits for the code that is specialised for its arguments
+        return run, read
 
 
 class Init(c.Structure):
@@ -301,9 +305,9 @@ def sample(run, wall):
 def measure(name, case, metal, g, options):
     g.start()
     spec, index, result, allowed = case(g)
-    ours, settle, read = metal.launch(*spec)
+    ours, read = metal.launch(*spec)
     theirs = g.runner(result)
-    settle()
+    ours.settle()
     before = read(index).copy()
     ours(), theirs()
     if before.tobytes() != read(index).tobytes():
@@ -334,7 +338,7 @@ def main():
     options = parser.parse_args()
     os.environ["TOMBAC_THREADS"] = "1"
     source = pathlib.Path(options.checkout) / "src"
-    metal, g = Metal(options.build, source / "ggml-metal/ggml-metal.metal", source, options.generic), Ggml(options.libraries)
+    metal, g = Metal(options.build, source / "ggml-metal/ggml-metal.metal", source, generic=options.generic), Ggml(options.libraries)
     print(f"{platform.node()}: load {os.getloadavg()[0]:.1f}, {time.strftime('%Y-%m-%d')}, {'wall clock' if options.wall else 'processor time'}, "
           f"{options.rounds} rounds, milliseconds")
     print(f"{'':40}{'tombac':>10}{'ggml':>10}{'x ggml':>8}   difference")

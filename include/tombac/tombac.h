@@ -148,6 +148,22 @@ typedef struct tombac_device_limits {
 /** The limits of an open device. */
 TOMBAC_API tombac_device_limits tombac_device_get_limits(const tombac_device *device);
 
+/** What a device can do, by name: the rows that `tombac info` shows, as "max_threads_per_threadgroup", "bfloat", "gpu_family"
+ * (docs/command.md says how a kernel asks). */
+typedef struct tombac_capability {
+    const char *name;        /**< one of the table's */
+    uint64_t value;          /**< a number, a number of bytes, a version (320 is 3.2), or 1 or 0 */
+    const char *meaning;     /**< in a few words */
+    const char *enforced_by; /**< what becomes of a kernel or a launch that goes beyond it; may be "" */
+} tombac_capability;
+/** How many there are; the same for every device. */
+TOMBAC_API size_t tombac_capability_count(void);
+/** The one at `index`; TOMBAC_ERROR_NOT_FOUND: past the end. The texts live as long as the process. */
+TOMBAC_API tombac_status tombac_device_get_capability(
+    const tombac_device *device, size_t index, tombac_capability *capability, tombac_error **error);
+/** The value of the capability of that name, 0 if there is none. */
+TOMBAC_API uint64_t tombac_device_capability(const tombac_device *device, const char *name);
+
 /** Records from now on what runs on the device into `path`, as JSON for chrome://tracing and Perfetto: one event for each
  * operation with its queue and run times, and for each kernel that is made. An existing trace is continued; any other file is
  * TOMBAC_ERROR_IO. Written now and then, and when the device is freed. Call it before the device is used. */
@@ -267,15 +283,19 @@ TOMBAC_API size_t tombac_kernel_static_threadgroup_memory(const tombac_kernel *k
 typedef enum tombac_argument_kind {
     TOMBAC_ARGUMENT_BUFFER = 0,  /**< a pointer or reference to device memory */
     TOMBAC_ARGUMENT_CONSTANT,    /**< a pointer or reference to constant memory: a buffer, or bytes */
-    TOMBAC_ARGUMENT_THREADGROUP  /**< threadgroup memory, sized at launch */
+    TOMBAC_ARGUMENT_THREADGROUP, /**< threadgroup memory, sized at launch */
+    TOMBAC_ARGUMENT_TENSOR       /**< a tensor in device or constant memory, see tombac_launch_set_tensor */
 } tombac_argument_kind;
+
+/** The largest rank of a tensor. */
+enum { TOMBAC_MAX_TENSOR_RANK = 16 };
 
 /** What a kernel expects at one binding. The texts live as long as the kernel. */
 typedef struct tombac_argument {
     const char *name;         /**< as declared */
     tombac_argument_kind kind; /**< which call binds it */
     uint32_t index;           /**< [[buffer(index)]] or [[threadgroup(index)]], given or implicit */
-    bool writable;            /**< a device pointer that is not const */
+    bool writable;            /**< a device pointer that is not const, or a tensor of such elements */
     bool reference;           /**< declared as T &, so exactly one element */
     bool active;              /**< false: a function constant removed the argument */
     tombac_type type;         /**< scalar type of the element */
@@ -284,6 +304,8 @@ typedef struct tombac_argument {
     size_t element_size;      /**< bytes of one element, 0 if unknown (void *) */
     size_t element_alignment; /**< bytes */
     const char *type_name;    /**< as written in Metal: "float4", "args_t" */
+    uint32_t rank;            /**< tensors: number of dimensions, else 0; the fields above describe an element */
+    const size_t *extents;    /**< tensors: extents that the kernel fixes, SIZE_MAX where the host chooses; else NULL */
 } tombac_argument;
 /** Number of arguments that are bound by the host; positions in the grid are none. */
 TOMBAC_API size_t tombac_kernel_argument_count(const tombac_kernel *kernel);
@@ -299,10 +321,11 @@ TOMBAC_API const char *tombac_kernel_reflection_json(const tombac_kernel *kernel
  * (tombac_launch_set_bytes) and the same size of threadgroup is compiled once more with these as constants, in the background,
  * and later launches with them run that code: strides and sizes that the compiler knows can make it several times as fast.
  * Launches never wait for it, and if it cannot be made nothing changes. Where the compile cache is on, the code is
- * kept there. Results are the same: integers fold exactly, and what fast math would round in another way for a constant is
- * not made a constant. For kernels of libraries from source. */
+ * kept there. Results are the same, bit for bit, in every math mode. For kernels of libraries from source. */
 
-/** After how many launches, for kernels that are made from now on; 0: never. Not set: TOMBAC_SPECIALISE, else 64. */
+/** What a device starts with: TOMBAC_SPECIALISE, if that is set, else 64. */
+TOMBAC_API uint32_t tombac_default_specialise_after(void);
+/** After how many launches, for kernels that are made from now on; 0: never. */
 TOMBAC_API tombac_status tombac_device_specialise_after(tombac_device *device, uint32_t launches, tombac_error **error);
 
 /** How far specialisation of a kernel is. */
@@ -332,6 +355,8 @@ TOMBAC_API tombac_buffer *tombac_buffer_retain(tombac_buffer *buffer);
 TOMBAC_API void tombac_buffer_release(tombac_buffer *buffer);
 /** Its size in bytes; of a view, that of its part. */
 TOMBAC_API size_t tombac_buffer_size(const tombac_buffer *buffer);
+/** The device that it was made for; the buffer keeps it. */
+TOMBAC_API tombac_device *tombac_buffer_device(const tombac_buffer *buffer);
 /** The host's view, unguarded: valid until the buffer is released; do not touch it while an operation that uses it runs.
  * tombac_buffer_begin_read and _begin_write below wait and check, and are cheaper on devices with memory of their own: once
  * this call was made, such a device must copy the buffer at every launch, because the host may touch it at any time. NULL
@@ -442,6 +467,21 @@ TOMBAC_API tombac_status tombac_launch_set_buffer(
 /** Binds [[buffer(index)]] to a copy of `size` bytes, for arguments in constant memory and buffers that are only read. */
 TOMBAC_API tombac_status tombac_launch_set_bytes(
     tombac_launch *launch, uint32_t index, const void *data, size_t size, tombac_error **error);
+/** A tensor (of Metal 4) in a buffer. The first dimension is the innermost: a matrix of `rows` rows has the extents
+ * {columns, rows}. */
+typedef struct tombac_tensor {
+    tombac_type type;      /**< of an element */
+    uint32_t rank;         /**< 1 to TOMBAC_MAX_TENSOR_RANK */
+    const size_t *extents; /**< `rank` of them */
+    const size_t *strides; /**< from one element to the next along each dimension, in elements; NULL: packed */
+} tombac_tensor;
+/** Binds the tensor argument [[buffer(index)]]; `offset` in bytes is where its first element lies. Refused with
+ * TOMBAC_ERROR_BINDING unless type, rank and fixed extents are the kernel's, and all of its elements lie in the buffer. */
+TOMBAC_API tombac_status tombac_launch_set_tensor(tombac_launch *launch, uint32_t index, tombac_buffer *buffer, size_t offset,
+    const tombac_tensor *tensor, tombac_error **error);
+/** A number that no other call returned, from the system's source. A constant `ulong random_seed` of a kernel to which nothing is
+ * bound gets one at every run (<tombac/random.h>). */
+TOMBAC_API uint64_t tombac_fresh_seed(void);
 /** Gives [[threadgroup(index)]] `size` bytes of threadgroup memory. */
 TOMBAC_API tombac_status tombac_launch_set_threadgroup_memory(
     tombac_launch *launch, uint32_t index, size_t size, tombac_error **error);

@@ -23,7 +23,7 @@ struct rt_special_table {
     tombac_specialisation facts;
 };
 
-uint32_t rt_specialise_default(void)
+uint32_t tombac_default_specialise_after(void)
 {
     const char *text = getenv("TOMBAC_SPECIALISE");
     char *end;

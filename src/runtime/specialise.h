@@ -14,9 +14,6 @@
 /* One set of values, and the code for it; rt_special_table is a kernel's, rt_specialiser a device's thread with its work. */
 typedef struct rt_special rt_special;
 
-/* From TOMBAC_SPECIALISE, else the default; 0: never. */
-uint32_t rt_specialise_default(void);
-
 /* The table of a kernel that can be specialised; NULL if it cannot, or for lack of memory. */
 rt_special_table *rt_special_table_create(tombac_kernel *kernel);
 /* Stops what is being compiled for it. No operation may still use its code. */

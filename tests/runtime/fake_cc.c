@@ -5,6 +5,7 @@
  * i inactive, -) members JSON (of the next argument)     requires TEXT     max N     required X Y Z     static N          include PATH (its content is appended to the
  * object) object TEXT (the object section)               show (appends the command line to the object)
  *     fail-list STATUS TEXT    fail-compile STATUS TEXT    engine NAME    target NAME    name NAME
+ *     fail-special STATUS TEXT    hang-special (where there are --argument)
  *     crash    hang    bad-list    bad-artifact    no-object
  *     in KERNEL LINE    LINE, when this kernel is compiled
  *     touch PATH    await PATH    when compiling: makes a file; waits until there is one (20 s at most)
@@ -27,7 +28,7 @@
 
 typedef struct job {
     const char *verb, *kernel, *engine, *output, *name, *source;
-    bool from_stdin;
+    bool from_stdin, special; /* with --argument */
     tb_text text, kernels, constants, manifest_constants, arguments, dependencies, object, attributes, requirements, members;
     char engine_name[32], target[32], kernel_name[64], arguments_text[4096];
     bool bad_artifact, no_object, bad_list;
@@ -50,7 +51,9 @@ static void parse_command(job *j, int count, char **arguments)
         }
         bool has_value = strcmp(arguments[i], "--kernel") == 0 || strcmp(arguments[i], "--engine") == 0 ||
                          strcmp(arguments[i], "-o") == 0 || strcmp(arguments[i], "--name") == 0 ||
-                         strcmp(arguments[i], "--math") == 0 || strcmp(arguments[i], "--constant") == 0;
+                         strcmp(arguments[i], "--math") == 0 || strcmp(arguments[i], "--constant") == 0 ||
+                         strcmp(arguments[i], "--argument") == 0 || strcmp(arguments[i], "--threadgroup") == 0;
+        j->special = j->special || strcmp(arguments[i], "--argument") == 0;
         if (has_value && i + 1 >= count) die(2, "missing value");
         const char *value = has_value ? arguments[i + 1] : NULL;
         if (strcmp(arguments[i], "--kernel") == 0)
@@ -188,6 +191,10 @@ static void line(job *j, const char *word, const char *rest)
         listing ? die(atoi(rest), strchr(rest, ' ') + 1) : (void)0;
     else if (strcmp(word, "fail-compile") == 0)
         listing ? (void)0 : die(atoi(rest), strchr(rest, ' ') + 1);
+    else if (strcmp(word, "fail-special") == 0)
+        j->special ? die(atoi(rest), strchr(rest, ' ') + 1) : (void)0;
+    else if (strcmp(word, "hang-special") == 0)
+        j->special ? sleep(1000) : 0;
     else if (strcmp(word, "crash") == 0)
         listing ? 0 : (signal(SIGSEGV, SIG_DFL), raise(SIGSEGV));
     else if (strcmp(word, "hang") == 0)
