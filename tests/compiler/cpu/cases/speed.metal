@@ -146,7 +146,7 @@ kernel void copy(device const float *in, device float *out, uint i [[thread_posi
 }
 
 // Indices that differ by constants share one extension, although their sums may wrap; the constants are in the addresses.
-// RUN one-extension: emit --what simd --target x86-64-v4 --kernel stencil
+// RUN one-extension: emit -std=metal4.0 --what simd --target x86-64-v4 --kernel stencil
 // CHECK one-extension: = zext i32 %\w+ to i64
 // CHECK one-extension: getelementptr i8, ptr addrspace\(1\) %\w+, i64 -\d+
 // NOT one-extension: (= zext i32 %\w+ to i64[\s\S]*){3}
