@@ -256,6 +256,10 @@ static void run_gather(cf_test *t, const int *p)
         sum = sum * 3 + in[x * stride + 255];
         sum = sum * 3 + in[4 * x + 2] + in[4 * (255 - x) + 3];
         sum = sum * 3 + in[(x * 257 & 0xffff) >> 8];
+        if (x & 2)
+            sum += in[(n & 63) * 8 + 3] + in[(n & 31) * 24 + 1];
+        else
+            sum ^= in[511 - (n & 127) * 3] + in[(n & 31) * 24 + 2];
         expected[n] = sum;
     }
     uint32_t tile[THREADS];

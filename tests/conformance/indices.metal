@@ -154,6 +154,10 @@ kernel void gather(device const uint *in, device const uint *at, device uint *ou
     sum = sum * 3 + in[long(x) * stride + 255];
     sum = sum * 3 + rows[x].c + rows[255 - x].d;
     sum = sum * 3 + in[ushort(x * 257) >> 8];
+    uint even = in[(i & 63) * 8 + 3], odd = in[511 - (i & 127) * 3]; // strided, far apart
+    uint wide = (i & 31) * 24;
+    if (x & 2) sum += even + in[wide + 1];
+    else sum ^= odd + in[wide + 2];
     tile[t & 31][t >> 5] = sum;
     threadgroup_barrier(mem_flags::mem_threadgroup);
     sum += tile[x & 31][t >> 5];

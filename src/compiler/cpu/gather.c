@@ -100,7 +100,7 @@ void cpu_places_find(cpu_kernel *k)
     for (int v = 0; v < k->value_count; v++) {
         place p;
         LLVMValueRef pointer = pointer_of(k->values[v].ir);
-        if (!pointer || !cpu_value_of(k, pointer) || cpu_value_of(k, pointer)->copies || !find_place(k, pointer, &p)) continue;
+        if (!pointer || cpu_is_uniform(k, pointer) || !find_place(k, pointer, &p)) continue;
         note_elsewhere(k, p.base, k->values[v].block);
         for (int i = 0; i < p.count; i++) note_elsewhere(k, p.parts[i].index, k->values[v].block);
     }
