@@ -174,3 +174,25 @@ kernel void tree(device float *out, uint t [[thread_index_in_threadgroup]], uint
     }
     if (t == 0) out[0] = part[0];
 }
+
+// Gathers and scatters of 32-bit elements use 32-bit indices, 16 to an instruction, also where the index has 64 bits; but a
+// kernel that takes buffers of any size goes on to.
+// RUN narrow-gather: emit --what asm --engine cpu --target x86-64-v4 --kernel exchange
+// CHECK narrow-gather: vpgatherdd
+// CHECK narrow-gather: vpscatterdd
+// NOT narrow-gather: vpgatherqd|vpscatterqd|vpmullq
+// RUN wide-gather: emit --what asm --engine cpu --target x86-64-v4 --kernel exchange_any
+// CHECK wide-gather: vpgatherqd
+// NOT wide-gather: tombac_cpu_small_buffers
+kernel void exchange(device const uint *in, device const uint *at, device uint *out, constant ulong &stride,
+                     constant uint &first, uint i [[thread_position_in_grid]])
+{
+    uint x = at[i + first];
+    out[x] = in[ulong(x) * stride + 3];
+}
+kernel void exchange_any(device const uint *in, device const uint *at, device uint *out, constant ulong &stride,
+                         uint i [[thread_position_in_grid]])
+{
+    uint x = at[i];
+    out[x] = in[ulong(x) * stride + 3];
+}
