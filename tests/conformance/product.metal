@@ -6,6 +6,8 @@
 using namespace metal;
 using namespace mpp::tensor_ops;
 
+static_assert(dynamic_length<int>::value == dynamic_length_v<int> && dynamic_length_v<int> == INT_MAX);
+
 // One tile of C = A B (+ C) for each threadgroup. STEP 0: the inner dimension is the tensors', the destination is in memory;
 // else the destination is a cooperative tensor, and each run takes STEP of the inner dimension. GROUPS 0: one thread alone.
 template <typename A, typename B, typename C, int M, int N, int STEP, bool TL, bool TR, bool ADD, int GROUPS>
@@ -123,7 +125,8 @@ kernel void chain_right(tensor<device float, dextents<int, 2>> a [[buffer(0)]], 
 }
 
 // Where the elements lie that kernels read by number: for each thread and element, column, row and validity.
-template <typename T> void show(thread T &t, device int *out, uint thread_index)
+template <typename E, typename X, typename L>
+void show(thread cooperative_tensor<E, X, L> &t, device int *out, uint thread_index)
 {
     for (ushort i = 0; i < t.get_capacity(); i++) {
         auto at = t.get_multidimensional_index(i);
