@@ -313,7 +313,6 @@ void cpu_emit_call(cpu_kernel *k, cpu_value *value)
     }
     switch (kind) {
     case OP_NONE: break;
-    case OP_MATRIX_MULTIPLY: cpu_emit_matrix(k, value); return;
     case OP_BARRIER: cpu_emit_barrier(k); return;
     case OP_SIMDGROUP_BARRIER: return; /* lanes run in step */
     case OP_FENCE: emit_fence(k, value->ir); return;

@@ -14,6 +14,11 @@ void cpu_store_at(cpu_kernel *k, LLVMValueRef value, LLVMValueRef address, unsig
 LLVMValueRef cpu_gather(
     cpu_kernel *k, LLVMTypeRef element, LLVMValueRef addresses, LLVMValueRef mask, unsigned align);
 
+/* May this instruction write what others read, or read what they write? (group.c) */
+bool cpu_may_write(const cpu_value *value);
+/* Neither volatile nor atomic? */
+bool cpu_is_plain(LLVMValueRef ir);
+
 /* ---- Addresses in canonical form (address.c): root + sum of scale * ext(index) + constant ---- */
 
 enum { MAX_TERMS = 8 };
