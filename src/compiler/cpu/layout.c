@@ -142,8 +142,10 @@ LLVMValueRef cpu_bundle_incoming(cpu_kernel *k, cpu_value *phi, cpu_incoming *in
     if (bundle->edge_block != here) {
         LLVMValueRef elements[2 * MAX_TILE], pieces[4 * MAX_TILE];
         for (int i = 0; i < 2 * bundle->count; i++) elements[i] = incoming(k, bundle->member[i]->ir, from);
-        cpu_pieces_of(k, elements, bundle->count, pieces);
-        for (int i = 0; i < 2 * bundle->count; i++) bundle->edge[i] = cpu_concat(k, pieces + 2 * i, 2, PIECE);
+        const cpu_bundle *same = bundle_of(k, elements, bundle->count);
+        if (!same) cpu_pieces_of(k, elements, bundle->count, pieces);
+        for (int i = 0; i < 2 * bundle->count; i++)
+            bundle->edge[i] = same ? cpu_held(k, same->member[i]) : cpu_concat(k, pieces + 2 * i, 2, PIECE);
         bundle->edge_block = here;
     }
     return bundle->edge[phi->place];
