@@ -25,7 +25,7 @@ typedef struct cpu_matrix {
     int64_t home_row, home_column[2]; /* bytes from row to row; to the next even column, from even to odd */
     const struct cpu_batch *rows_batch;
     struct cpu_matrix *partner; /* beside which it lies in `rows` */
-    LLVMValueRef rows[8];
+    LLVMValueRef *rows;
 } cpu_matrix;
 
 typedef struct cpu_product {

@@ -185,6 +185,7 @@ static const LLVMValueRef *made_rows(emission *e, cpu_matrix *const *pair)
     if (m->rows_batch == e->batch && m->partner == pair[1]) return m->rows;
     m->rows_batch = e->batch;
     m->partner = pair[1];
+    m->rows = cpu_alloc(&k->job, 8, sizeof *m->rows); /* those of another partner may be in use */
     if (m->direct && (!pair[1] || pair[1]->direct)) {
         LLVMValueRef place[2];
         for (int i = 0; i < 2 && pair[i]; i++) place[i] = place_of(k, pair[i]);
