@@ -65,3 +65,20 @@ kernel void inner_loop(device float *x, constant uint &n, uint t [[thread_index_
         threadgroup_barrier(mem_flags::mem_threadgroup);
     }
 }
+
+// Elements that lanes hold by columns go to rows of a tile: the address comes from short arithmetic, as a shift of a
+// shifted sum, and is strided all the same. No lane is stored by itself.
+// RUN staging: emit --what simd --target x86-64-v4 --kernel staging
+// CHECK staging: store <8 x (i16|half)>
+// NOT staging: step.rows0(?:(?!define)[\s\S])*(extractelement|store half)
+kernel void staging(device const half *in, device half *out, ushort t [[thread_index_in_threadgroup]])
+{
+    threadgroup half tile[4096];
+    threadgroup half *base = tile;
+    for (short i = 0; i < 16; i++) {
+        const short sx = 2 * (t % 2) + i / 8, sy = (t / 2) / 8, lx = (t / 2) % 8, ly = i % 8, ib = 8 * sx + sy;
+        *(base + 64 * ib + 8 * ly + lx) = in[t * 16 + i];
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    for (ushort i = 0; i < 16; i++) out[128 * i + t] = tile[128 * i + t];
+}
