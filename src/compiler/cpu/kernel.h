@@ -42,6 +42,7 @@ typedef struct cpu_shape {
 } cpu_shape;
 
 typedef struct cpu_log_call cpu_log_call;
+typedef struct cpu_bundle cpu_bundle;
 typedef struct cpu_family cpu_family; /* affine.c */
 
 typedef struct cpu_value {
@@ -54,6 +55,10 @@ typedef struct cpu_value {
     bool crosses; /* used in another block */
     bool part_elsewhere; /* part of an address (affine.c, gather.c) in another block */
     bool done;    /* already emitted, together with an earlier instruction */
+    struct cpu_product *product; /* matrix products and their parts, see matrix.h */
+    struct cpu_batch *batch;     /* matrix products that are emitted before this value */
+    cpu_bundle *bundle;          /* kept as rows of matrices, together with others */
+    int place;                   /* in the bundle */
     bool again;   /* a few scalar instructions on positions and arguments: made anew in every block that uses it */
     LLVMTypeRef type;                  /* of one copy, or of the vector */
     LLVMValueRef now[MAX_COPIES];      /* the definition, while its block is being emitted */
@@ -82,6 +87,7 @@ typedef struct cpu_block {
     LLVMValueRef pending_mask; /* slot: lanes that wait to enter */
     LLVMValueRef mask_slot;    /* slot: lanes that entered */
     uint64_t *pending;         /* set of blocks that may have waiting lanes when this one ends */
+    struct cpu_batch *batch;   /* matrix products that are emitted at the end */
 } cpu_block;
 
 typedef struct cpu_loop {
@@ -150,6 +156,8 @@ typedef struct cpu_kernel {
     struct cpu_barrier *barriers;
     int barrier_count;
     struct cpu_pending_store *pending_store;
+    LLVMValueRef *scratch; /* matrices on the stack (tile.c) */
+    int scratch_count, hidden;
     struct cpu_log_call *log_first, *log_last; /* calls of the log line that is being collected */
     int log_leader;
 } cpu_kernel;
@@ -238,6 +246,8 @@ LLVMBasicBlockRef cpu_new_block(cpu_kernel *k, const char *name);
 /* Scalar number i of n of a value that is kept as scalars; the vector of any value. */
 LLVMValueRef cpu_scalar(cpu_kernel *k, LLVMValueRef ir, int i, int n);
 LLVMValueRef cpu_vector(cpu_kernel *k, LLVMValueRef ir);
+/* The vector of a value as it is kept: rows of matrices if it is in a bundle. */
+LLVMValueRef cpu_held(cpu_kernel *k, cpu_value *value);
 void cpu_define(cpu_kernel *k, cpu_value *value, int copy, LLVMValueRef definition);
 bool cpu_is_uniform(const cpu_kernel *k, LLVMValueRef ir);
 /* Masks are <32 x i1>. */
@@ -264,7 +274,6 @@ void cpu_again_find(cpu_kernel *k);
 LLVMValueRef cpu_again(cpu_kernel *k, cpu_value *value);
 /* Over the active lanes below each. */
 LLVMValueRef cpu_exclusive_sum(cpu_kernel *k, LLVMValueRef v);
-void cpu_emit_matrix(cpu_kernel *k, cpu_value *value);
 void cpu_emit_address(cpu_kernel *k, cpu_value *value);
 
 /* ---- Lane loops (lanes.c) ---- */
@@ -283,6 +292,17 @@ LLVMValueRef cpu_by_lanes(cpu_kernel *k, LLVMValueRef instruction);
 /* ---- Grouped accesses (group.c) ---- */
 bool cpu_group_load(cpu_kernel *k, cpu_value *value);
 bool cpu_group_store(cpu_kernel *k, cpu_value *value);
+
+/* ---- Matrices (matrix.c, tile.c, layout.c) ---- */
+/* After the masks, before anything is emitted. */
+void cpu_matrix_plan(cpu_kernel *k);
+void cpu_emit_batch(cpu_kernel *k, const struct cpu_batch *batch);
+/* Of a value in a bundle: the lanes' elements; for a phi, what the edge from block `from` brings, as rows. */
+LLVMValueRef cpu_bundle_vector(cpu_kernel *k, cpu_value *value);
+typedef LLVMValueRef cpu_incoming(cpu_kernel *k, LLVMValueRef phi, int from);
+LLVMValueRef cpu_bundle_incoming(cpu_kernel *k, cpu_value *phi, cpu_incoming *incoming, int from);
+/* Does the edge leave lanes of phis as they are? (linearise.c) */
+bool cpu_edge_blends(const cpu_kernel *k, int from, int to);
 
 /* ---- Barriers (barrier.c) ---- */
 typedef struct cpu_barrier {

@@ -82,7 +82,7 @@ kernel void many_collectives(device uint *out, constant ushort *distances, uint 
 
 // What positions and arguments give is made again behind a barrier: nothing is kept in the context (parameter 4 here).
 // RUN made-again: emit --what simd --target x86-64-v4 --kernel made_again
-// CHECK made-again: define internal .*@tombac.step.rows0\(ptr addrspace\(1\) %0, (ptr|i32) [\w ]*%1, i32 %2, ptr [\w ]*%3, ptr [\w ]*%4
+// CHECK made-again: define internal .*@tombac.step.rows0\(ptr addrspace\(1\) %0, (ptr|i32) [\w ]*%1, i32 %2, ptr [\w ]*%3, ptr [-"\w ]*%4
 // NOT made-again: (store|load|getelementptr) .*ptr %4[ ,]
 kernel void made_again(device uint *out, uint i [[thread_index_in_threadgroup]])
 {
