@@ -128,12 +128,18 @@ static void find_positions(cpu_kernel *k)
 
 /* ---- The step function ---- */
 
+static bool is_pointer(unsigned parameter)
+{
+    return parameter == PARAM_DISPATCH || parameter == PARAM_MEMORY || parameter == PARAM_CONTEXT ||
+           parameter == PARAM_STOP;
+}
+
 static LLVMTypeRef step_type(cpu_kernel *k, LLVMTypeRef *types)
 {
     unsigned count = LLVMCountParams(k->function);
     for (unsigned i = 0; i < count; i++) types[i] = LLVMTypeOf(LLVMGetParam(k->function, i));
     for (unsigned i = 0; i < PARAM_COUNT; i++)
-        types[count + i] = i == PARAM_DISPATCH || i == PARAM_MEMORY || i == PARAM_CONTEXT ? k->ptr : k->i32;
+        types[count + i] = is_pointer(i) ? k->ptr : k->i32;
     LLVMTypeRef result = k->has_barrier ? k->i32 : LLVMVoidTypeInContext(k->context);
     return LLVMFunctionType(result, types, count + PARAM_COUNT, 0);
 }
@@ -151,6 +157,7 @@ static void declare_step(cpu_kernel *k, const char *name)
     add_parameter_attributes(k, k->step, count + PARAM_DISPATCH, dispatch);
     add_parameter_attributes(k, k->step, count + PARAM_MEMORY, own);
     add_parameter_attributes(k, k->step, count + PARAM_CONTEXT, own);
+    add_parameter_attributes(k, k->step, count + PARAM_STOP, own);
     if (!k->has_barrier)
         LLVMAddAttributeAtIndex(k->step, LLVMAttributeFunctionIndex, cpu_attribute(k, "alwaysinline", 0));
     for (unsigned i = 0; i < count; i++)
@@ -431,6 +438,8 @@ void cpu_entry_emit(cpu_kernel *k, const cpu_variant *variants, int count)
     e.arguments[e.kernel_arguments + PARAM_DISPATCH] = dispatch;
     e.arguments[e.kernel_arguments + PARAM_MEMORY] =
         load_pointer(k, e.b, k->ptr, group, offsetof(tb_cpu_group, threadgroup_memory));
+    e.arguments[e.kernel_arguments + PARAM_STOP] =
+        load_pointer(k, e.b, k->ptr, group, offsetof(tb_cpu_group, stop));
     find_shape(&e, dispatch);
     e.contexts = load_pointer(k, e.b, k->ptr, group, offsetof(tb_cpu_group, context));
     if (k->has_barrier)

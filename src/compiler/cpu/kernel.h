@@ -81,6 +81,7 @@ typedef struct cpu_loop {
     int header, latch, parent, depth;
     bool divergent; /* lanes may leave in different iterations */
     bool has_barrier;
+    bool polled; /* may run long: has a safe point (limit.c) */
     uint64_t *members;
 } cpu_loop;
 
@@ -130,7 +131,7 @@ typedef struct cpu_kernel {
     LLVMValueRef step;                     /* function being made */
     LLVMBasicBlockRef entry, init;
     cpu_map arguments;            /* parameter of the kernel -> its place among the step's */
-    LLVMValueRef parameter[8];    /* step parameters after the kernel's own */
+    LLVMValueRef parameter[9];    /* step parameters after the kernel's own */
     LLVMValueRef thread_base;     /* index of the first thread */
     LLVMValueRef position[3];     /* of the first thread; of all threads in the general variant */
     LLVMValueRef all, entry_mask; /* constant true; mask of the threads that exist */
@@ -155,6 +156,7 @@ enum {
     PARAM_WIDTH_FACTOR, /* reciprocal (entry.c) of SIMD-groups per row, or of the width in the general variant
                          */
     PARAM_HEIGHT_FACTOR, /* reciprocal of the height */
+    PARAM_STOP,          /* address of the word that says: stop (limit.c) */
     PARAM_STATE,         /* barrier to resume at, or one more than the last: start */
     PARAM_COUNT
 };
@@ -275,6 +277,11 @@ typedef struct cpu_barrier {
 void cpu_barrier_split(cpu_kernel *k);
 void cpu_emit_barrier(cpu_kernel *k);
 void cpu_barrier_save(cpu_kernel *k);
+
+/* ---- Safe points (limit.c) ---- */
+void cpu_limit_find(cpu_kernel *k);
+/* Before the branch of a block: nothing unless it is the latch of a loop with a safe point. */
+void cpu_limit_poll(cpu_kernel *k, int latch);
 
 /* ---- Attributes (entry.c) ---- */
 LLVMAttributeRef cpu_attribute(cpu_kernel *k, const char *name, uint64_t value);

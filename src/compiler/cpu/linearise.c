@@ -261,6 +261,7 @@ static void emit_block(cpu_kernel *k, int b, const int *first_join, const int *n
         if (value->operation.kind == OP_BARRIER) k->mask = leader_mask(k, b);
     }
     kill_phis(k, first_join, next_join, b);
+    cpu_limit_poll(k, b);
     emit_branch(k, b);
 }
 

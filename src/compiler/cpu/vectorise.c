@@ -2,6 +2,7 @@
 #include "compiler/cpu/kernel.h"
 
 #include <llvm-c/Analysis.h>
+#include <llvm-c/DebugInfo.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -56,6 +57,7 @@ void cpu_analyse(cpu_kernel *k, cpu_layout layout, int width)
     cpu_arrays_find(k);
     cpu_divergence_find(k);
     cpu_masks_find(k);
+    cpu_limit_find(k);
 }
 
 /* ---- Variants ---- */
@@ -133,6 +135,7 @@ static void vectorise(cpu_kernel *k, LLVMModuleRef module, const cpu_options *op
     if (k->index_assumed) declare_assumption(k);
     cpu_entry_emit(k, variants, count);
     LLVMDeleteFunction(k->function);
+    LLVMStripModuleDebugInfo(k->module);
     verify(k);
     *context_size = k->context_used;
 }
