@@ -47,6 +47,7 @@ typedef struct cpu_value {
     int copies;   /* kept as that many scalars (first lanes of the blocks of lanes), 0: kept as a vector */
     bool crosses; /* used in another block */
     bool done;    /* already emitted, together with an earlier instruction */
+    bool counts;  /* a loop's safe point reads it in the latch */
     bool again;   /* a few scalar instructions on positions and arguments: made anew in every block that uses it */
     LLVMTypeRef type;                  /* of one copy, or of the vector */
     LLVMValueRef now[MAX_COPIES];      /* the definition, while its block is being emitted */
@@ -81,7 +82,9 @@ typedef struct cpu_loop {
     int header, latch, parent, depth;
     bool divergent; /* lanes may leave in different iterations */
     bool has_barrier;
-    bool polled; /* may run long: has a safe point (limit.c) */
+    bool polled; /* may run long: has a safe point (limit.c), */
+    LLVMValueRef counter; /* reached when these bits of the counter are zero; NULL: in every iteration */
+    uint64_t counter_bits;
     uint64_t *members;
 } cpu_loop;
 

@@ -301,7 +301,7 @@ static void make_slots(cpu_kernel *k)
     for (int v = 0; v < k->value_count; v++) {
         cpu_value *value = &k->values[v];
         if (!value->type) continue;
-        value->crosses = !value->again && crosses_as(k, value, value->ir);
+        value->crosses = !value->again && (value->counts || crosses_as(k, value, value->ir));
         for (int i = 0; i < (value->copies ? value->copies : 1); i++) {
             if (is_phi(value->ir)) value->incoming[i] = cpu_alloca(k, value->type, "phi");
             if (value->crosses) value->slot[i] = cpu_alloca(k, value->type, "value");
