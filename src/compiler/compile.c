@@ -7,8 +7,7 @@
 #include "compiler/check/check.h"
 #include "compiler/cpu/cpu.h"
 #include "compiler/cuda/cuda.h"
-#include "compiler/ir/ir.h"
-#include "compiler/verbs.h"
+#include "compiler/job.h"
 
 #include <llvm-c/ErrorHandling.h>
 #include <stdio.h>
@@ -70,19 +69,14 @@ static const char *target_level(const cc_request *request)
     return __builtin_cpu_supports("x86-64-v3") ? "x86-64-v3" : "x86-64-v2";
 }
 
-typedef struct job {
-    front_unit *unit;
-    ir_kernel *kernel;
-} job;
-
-static void close_job(job *j)
+void cc_job_close(cc_job *j)
 {
     ir_kernel_free(j->kernel);
     front_close(j->unit);
 }
 
 static tombac_status prepare(
-    const cc_request *request, const front_kernel *kernel, job *j, tb_text *diagnostics, tombac_error **error)
+    const cc_request *request, const front_kernel *kernel, cc_job *j, tb_text *diagnostics, tombac_error **error)
 {
     front_result result = {0};
     tombac_status status = front_compile(j->unit, kernel, false, &result, error);
@@ -111,10 +105,9 @@ static tombac_status prepare(
     return status;
 }
 
-/* From the request to a prepared kernel; on failure the job is closed. */
-static tombac_status open_job(const cc_request *request, job *j, tb_text *diagnostics, tombac_error **error)
+tombac_status cc_job_open(const cc_request *request, cc_job *j, tb_text *diagnostics, tombac_error **error)
 {
-    *j = (job){0};
+    *j = (cc_job){0};
     const front_kernel *kernel = NULL;
     tombac_status status = cc_open(request, &j->unit, error);
     if (status == TOMBAC_OK) status = cc_find_kernel(request, j->unit, &kernel, error);
@@ -123,7 +116,7 @@ static tombac_status open_job(const cc_request *request, job *j, tb_text *diagno
         LLVMInstallFatalErrorHandler(on_fatal_error);
         status = prepare(request, kernel, j, diagnostics, error);
     }
-    if (status != TOMBAC_OK) close_job(j);
+    if (status != TOMBAC_OK) cc_job_close(j);
     return status;
 }
 
@@ -190,8 +183,8 @@ tombac_status cc_compile(
 {
     if (!request->output_path) return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "compile needs -o FILE");
     tombac_status status = require_engine(request, error);
-    job j;
-    if (status == TOMBAC_OK) status = open_job(request, &j, diagnostics, error);
+    cc_job j;
+    if (status == TOMBAC_OK) status = cc_job_open(request, &j, diagnostics, error);
     if (status != TOMBAC_OK) return status;
     tb_text manifest = {0}, object = {0}, file = {0};
     size_t context_size;
@@ -209,7 +202,7 @@ tombac_status cc_compile(
     tb_text_free(&manifest);
     tb_text_free(&object);
     tb_text_free(&file);
-    close_job(&j);
+    cc_job_close(&j);
     return status;
 }
 
@@ -235,24 +228,24 @@ tombac_status cc_reflect(
 tombac_status cc_emit_ir(
     const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
 {
-    job j;
-    tombac_status status = open_job(request, &j, diagnostics, error);
+    cc_job j;
+    tombac_status status = cc_job_open(request, &j, diagnostics, error);
     if (status != TOMBAC_OK) return status;
     char *text = LLVMPrintModuleToString(j.kernel->module);
     tb_text_puts(output, text);
     LLVMDisposeMessage(text);
-    close_job(&j);
+    cc_job_close(&j);
     return TOMBAC_OK;
 }
 
 tombac_status cc_emit_reflection(
     const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
 {
-    job j;
-    tombac_status status = open_job(request, &j, diagnostics, error);
+    cc_job j;
+    tombac_status status = cc_job_open(request, &j, diagnostics, error);
     if (status != TOMBAC_OK) return status;
     status = ir_manifest(j.kernel, request->engine, request->options.standard, 0, output, error);
-    close_job(&j);
+    cc_job_close(&j);
     return status;
 }
 
@@ -260,12 +253,12 @@ tombac_status cc_emit_assembly(
     const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
 {
     tombac_status status = require_engine(request, error);
-    job j;
-    if (status == TOMBAC_OK) status = open_job(request, &j, diagnostics, error);
+    cc_job j;
+    if (status == TOMBAC_OK) status = cc_job_open(request, &j, diagnostics, error);
     if (status != TOMBAC_OK) return status;
     size_t context_size;
     status = generate(request, j.kernel, true, output, &context_size, error);
-    close_job(&j);
+    cc_job_close(&j);
     return status;
 }
 
@@ -282,10 +275,10 @@ tombac_status cc_emit_ptx(
 /* The cpu engine's vector code, as LLVM IR. */
 tombac_status cc_emit_simd(const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
 {
-    job j;
+    cc_job j;
     cc_request for_cpu = *request;
     for_cpu.engine = "cpu";
-    tombac_status status = open_job(&for_cpu, &j, diagnostics, error);
+    tombac_status status = cc_job_open(&for_cpu, &j, diagnostics, error);
     if (status != TOMBAC_OK) return status;
     cpu_options options = {.target = j.kernel->target};
     size_t context_size;
@@ -299,6 +292,6 @@ tombac_status cc_emit_simd(const cc_request *request, tb_text *output, tb_text *
         tb_text_puts(output, text);
         LLVMDisposeMessage(text);
     }
-    close_job(&j);
+    cc_job_close(&j);
     return status;
 }

@@ -18,6 +18,7 @@
 #include "artifact/abi.h"
 #include "compiler/cpu/cpu.h"
 #include "compiler/cpu/operation.h"
+#include "compiler/cpu/report.h"
 #include "compiler/cpu/support.h"
 
 #include <llvm-c/Core.h>
@@ -276,6 +277,8 @@ bool cpu_group_store(cpu_kernel *k, cpu_value *value);
 /* ---- Barriers (barrier.c) ---- */
 typedef struct cpu_barrier {
     LLVMBasicBlockRef block, resume; /* ends with the return of the state; starts again here */
+    LLVMValueRef ir;
+    size_t saved, loaded; /* bytes of the context */
 } cpu_barrier;
 void cpu_barrier_split(cpu_kernel *k);
 void cpu_emit_barrier(cpu_kernel *k);
@@ -285,6 +288,12 @@ void cpu_barrier_save(cpu_kernel *k);
 void cpu_limit_find(cpu_kernel *k);
 /* Before the branch of a block: nothing unless it is the latch of a loop with a safe point. */
 void cpu_limit_poll(cpu_kernel *k, int latch);
+
+/* ---- The report (report.c) ---- */
+/* What was decided about an instruction; nothing happens if nobody asks. */
+void cpu_note(cpu_kernel *k, const cpu_value *value, cpu_decision decision);
+/* The variant is emitted: its branches, loops and barriers. */
+void cpu_report_end_variant(cpu_kernel *k);
 
 /* ---- Attributes (entry.c) ---- */
 LLVMAttributeRef cpu_attribute(cpu_kernel *k, const char *name, uint64_t value);

@@ -129,6 +129,7 @@ static void vectorise(cpu_kernel *k, LLVMModuleRef module, const cpu_options *op
         cpu_analyse(k, variants[i].layout, variants[i].width);
         k->context_used = 64;
         variants[i].step = cpu_step_emit(k, name);
+        cpu_report_end_variant(k);
         if (k->context_used > used) used = k->context_used;
     }
     k->context_used = k->has_barrier || used > 64 ? (used + 63) / 64 * 64 : 0;
