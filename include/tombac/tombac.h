@@ -111,7 +111,8 @@ TOMBAC_API tombac_status tombac_error_create(tombac_status status, const char *m
 
 typedef struct tombac_device tombac_device;
 
-/* Opens a device by name: "check" (scalar, checks everything), "cpu" (fast), or NULL for the best one present. */
+/* Opens a device by name: "check" (scalar, checks everything), "cpu" (fast), "cuda" or "cuda:0" (the first NVIDIA GPU), "cuda:1", ...,
+ * or NULL for the best one present. */
 TOMBAC_API tombac_status tombac_device_open(const char *name, tombac_device **device, tombac_error **error);
 TOMBAC_API tombac_device *tombac_device_retain(tombac_device *device);
 TOMBAC_API void tombac_device_release(tombac_device *device);
@@ -253,7 +254,9 @@ TOMBAC_API tombac_buffer *tombac_buffer_retain(tombac_buffer *buffer);
 TOMBAC_API void tombac_buffer_release(tombac_buffer *buffer);
 TOMBAC_API size_t tombac_buffer_size(const tombac_buffer *buffer);
 /* The host's view, unguarded: valid until the buffer is released; do not touch it while an operation that uses it runs.
- * tombac_buffer_begin_read and _begin_write below wait and check. */
+ * tombac_buffer_begin_read and _begin_write below wait and check, and are cheaper on devices with memory of their own: once
+ * this call was made, such a device must copy the buffer at every launch, because the host may touch it at any time. NULL
+ * where bringing the content from the device fails. */
 TOMBAC_API void *tombac_buffer_contents(tombac_buffer *buffer);
 
 /* ---- Typed buffers --------------------------------------------------------------------------------------------- */

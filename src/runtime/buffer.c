@@ -18,14 +18,14 @@ static bool allocate(rt_storage *storage, size_t size, bool zeroed)
     if (size >= LARGE) {
         void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (memory == MAP_FAILED) return false;
-        storage->contents = memory;
+        storage->memory.contents = memory;
         storage->mapped = size;
         return true;
     }
     size_t rounded = size ? (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT : ALIGNMENT;
-    storage->contents = aligned_alloc(ALIGNMENT, rounded);
-    if (storage->contents && zeroed) memset(storage->contents, 0, rounded);
-    return storage->contents != NULL;
+    storage->memory.contents = aligned_alloc(ALIGNMENT, rounded);
+    if (storage->memory.contents && zeroed) memset(storage->memory.contents, 0, rounded);
+    return storage->memory.contents != NULL;
 }
 
 static rt_storage *new_storage(tombac_device *device, size_t size)
@@ -34,7 +34,7 @@ static rt_storage *new_storage(tombac_device *device, size_t size)
     if (!made) return NULL;
     atomic_init(&made->references, 1);
     made->device = tombac_device_retain(device);
-    made->size = size;
+    made->memory.size = size;
     return made;
 }
 
@@ -42,12 +42,13 @@ void rt_storage_release(rt_storage *storage)
 {
     if (!storage || !rt_release(&storage->references)) return;
     tombac_operation_release(storage->failure);
-    if (storage->foreign) {
-        if (storage->free) storage->free(storage->context, storage->contents);
+    if (storage->memory.mirror) storage->device->driver->drop(storage->device->driver_state, &storage->memory);
+    if (storage->memory.foreign) {
+        if (storage->free) storage->free(storage->context, storage->memory.contents);
     } else if (storage->mapped) {
-        munmap(storage->contents, storage->mapped);
+        munmap(storage->memory.contents, storage->mapped);
     } else {
-        free(storage->contents);
+        free(storage->memory.contents);
     }
     tombac_device_release(storage->device);
     free(storage);
@@ -72,7 +73,7 @@ static tombac_status make_storage(
         rt_storage_release(made);
         return tb_fail(error, TOMBAC_ERROR_MEMORY, "no memory for a buffer of %zu bytes", size);
     }
-    if (data && size) memcpy(made->contents, data, size);
+    if (data && size) memcpy(made->memory.contents, data, size);
     *storage = made;
     return TOMBAC_OK;
 }
@@ -199,8 +200,8 @@ tombac_status tombac_buffer_create_no_copy(tombac_device *device, const tombac_e
     if (status != TOMBAC_OK) return status;
     rt_storage *storage = new_storage(device, size);
     if (!storage) return tb_fail_memory(error);
-    storage->foreign = true;
-    storage->contents = memory;
+    storage->memory.foreign = true;
+    storage->memory.contents = memory;
     status = make(storage, 0, size, element, buffer, error);
     if (status != TOMBAC_OK) return status;
     storage->free = release; /* only now: the memory stays the caller's on failure */
@@ -258,5 +259,11 @@ size_t tombac_buffer_count(const tombac_buffer *buffer)
 
 void *tombac_buffer_contents(tombac_buffer *buffer)
 {
-    return buffer ? (char *)buffer->storage->contents + buffer->offset : NULL;
+    if (!buffer) return NULL;
+    rt_storage *storage = buffer->storage;
+    const rt_driver *driver = storage->device->driver;
+    atomic_store(&storage->memory.shared, true);
+    if (driver->to_host && driver->to_host(storage->device->driver_state, &storage->memory, NULL) != TOMBAC_OK)
+        return NULL;
+    return (char *)storage->memory.contents + buffer->offset;
 }

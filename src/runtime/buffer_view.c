@@ -7,7 +7,7 @@
 static tombac_status busy(const rt_storage *storage, bool write, const char *why, tombac_error **error)
 {
     return tb_fail(error, TOMBAC_ERROR_BUSY, "the buffer of %zu bytes cannot be %s by the host: %s",
-        storage->size, write ? "written" : "read", why);
+        storage->memory.size, write ? "written" : "read", why);
 }
 
 /* With the lock held. */
@@ -50,7 +50,7 @@ static tombac_status report_failure(rt_storage *storage, tombac_error **error)
     return status;
 }
 
-static tombac_status begin(rt_storage *storage, bool write, tombac_error **error)
+static tombac_status wait_and_open(rt_storage *storage, bool write, tombac_error **error)
 {
     pthread_mutex_t *lock = &storage->device->hazards;
     pthread_mutex_lock(lock);
@@ -74,12 +74,38 @@ static tombac_status begin(rt_storage *storage, bool write, tombac_error **error
     return status;
 }
 
+static void close_view(rt_storage *storage, bool write)
+{
+    pthread_mutex_lock(&storage->device->hazards);
+    if (write)
+        storage->host_writer = false;
+    else
+        storage->host_readers--;
+    pthread_mutex_unlock(&storage->device->hazards);
+}
+
+static tombac_status begin(tombac_buffer *buffer, bool write, void **data, tombac_error **error)
+{
+    rt_storage *storage = buffer->storage;
+    const rt_driver *driver = storage->device->driver;
+    tombac_status status = wait_and_open(storage, write, error);
+    if (status != TOMBAC_OK) return status;
+    if (driver->to_host) status = driver->to_host(storage->device->driver_state, &storage->memory, error);
+    if (status == TOMBAC_OK)
+        *data = (char *)storage->memory.contents + buffer->offset;
+    else
+        close_view(storage, write);
+    return status;
+}
+
 static tombac_status end(tombac_buffer *buffer, bool write, const char *call, tombac_error **error)
 {
     if (!buffer) return rt_missing(call, "buffer", error);
     rt_storage *storage = buffer->storage;
+    const rt_driver *driver = storage->device->driver;
     pthread_mutex_lock(&storage->device->hazards);
     bool open = write ? storage->host_writer : storage->host_readers > 0;
+    if (open && write && driver->host_wrote) driver->host_wrote(storage->device->driver_state, &storage->memory);
     if (open && write) storage->host_writer = false;
     if (open && !write) storage->host_readers--;
     pthread_mutex_unlock(&storage->device->hazards);
@@ -90,8 +116,9 @@ tombac_status tombac_buffer_begin_read(tombac_buffer *buffer, const void **data,
 {
     if (!buffer) return rt_missing(__func__, "buffer", error);
     if (!data) return rt_missing(__func__, "data", error);
-    tombac_status status = begin(buffer->storage, false, error);
-    if (status == TOMBAC_OK) *data = tombac_buffer_contents(buffer);
+    void *contents;
+    tombac_status status = begin(buffer, false, &contents, error);
+    if (status == TOMBAC_OK) *data = contents;
     return status;
 }
 
@@ -104,9 +131,7 @@ tombac_status tombac_buffer_begin_write(tombac_buffer *buffer, void **data, tomb
 {
     if (!buffer) return rt_missing(__func__, "buffer", error);
     if (!data) return rt_missing(__func__, "data", error);
-    tombac_status status = begin(buffer->storage, true, error);
-    if (status == TOMBAC_OK) *data = tombac_buffer_contents(buffer);
-    return status;
+    return begin(buffer, true, data, error);
 }
 
 tombac_status tombac_buffer_end_write(tombac_buffer *buffer, tombac_error **error)

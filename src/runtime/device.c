@@ -11,32 +11,58 @@ static bool is_available(const rt_driver *driver)
     return !driver->available || driver->available();
 }
 
+static size_t count_of(const rt_driver *driver)
+{
+    if (!is_available(driver)) return 0;
+    return driver->count ? driver->count() : 1;
+}
+
 size_t tombac_device_count(void)
 {
     size_t count = 0;
-    for (size_t i = 0; rt_drivers[i]; i++) count += is_available(rt_drivers[i]);
+    for (size_t i = 0; rt_drivers[i]; i++) count += count_of(rt_drivers[i]);
     return count;
 }
 
 const char *tombac_device_name_at(size_t index)
 {
     for (size_t i = 0; rt_drivers[i]; i++) {
-        if (is_available(rt_drivers[i]) && index-- == 0) return rt_drivers[i]->name;
+        size_t count = count_of(rt_drivers[i]);
+        if (index < count) return count == 1 ? rt_drivers[i]->name : rt_drivers[i]->names[index];
+        index -= count;
     }
     return NULL;
 }
 
-static tombac_status choose(const char *name, const rt_driver **driver, tombac_error **error)
+/* Whether `name` is a device of the driver: "cuda" is the first, "cuda:1" the second. *exact gets the name to keep. */
+static bool is_named(const rt_driver *driver, const char *name, size_t *number, const char **exact)
+{
+    *number = 0;
+    *exact = driver->name;
+    if (!strcmp(driver->name, name)) return true;
+    for (size_t i = 0; driver->names && driver->names[i]; i++) {
+        if (strcmp(driver->names[i], name) != 0) continue;
+        *number = i;
+        *exact = driver->names[i];
+        return true;
+    }
+    return false;
+}
+
+/* Fills the device's driver and name. */
+static tombac_status choose(const char *name, tombac_device *device, size_t *number, tombac_error **error)
 {
     tb_text known = {0};
+    *number = 0;
     for (size_t i = 0; rt_drivers[i]; i++) {
-        if (name ? strcmp(rt_drivers[i]->name, name) != 0 : !is_available(rt_drivers[i])) {
+        device->name = rt_drivers[i]->name;
+        if (name ? !is_named(rt_drivers[i], name, number, &device->name) : !is_available(rt_drivers[i])) {
             tb_text_printf(&known, "%s'%s'", known.size ? ", " : "", rt_drivers[i]->name);
             continue;
         }
         tb_text_free(&known);
-        *driver = rt_drivers[i];
-        if (is_available(*driver) || (*driver)->open) return TOMBAC_OK; /* open says why not */
+        device->driver = rt_drivers[i];
+        if (is_available(device->driver) || device->driver->open) return TOMBAC_OK; /* open says why not */
         return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "this processor cannot run the device '%s'", name);
     }
     tombac_status status =
@@ -62,22 +88,29 @@ static size_t physical_memory(void)
 tombac_status tombac_device_open(const char *name, tombac_device **device, tombac_error **error)
 {
     if (!device) return rt_missing(__func__, "device", error);
-    const rt_driver *driver = NULL;
-    tombac_status status = choose(name, &driver, error);
+    size_t number;
+    tombac_device found = {0};
+    tombac_status status = choose(name, &found, &number, error);
     if (status != TOMBAC_OK) return status;
     tombac_device *made = calloc(1, sizeof *made);
     if (!made) return tb_fail_memory(error);
+    const rt_driver *driver = found.driver;
     atomic_init(&made->references, 1);
     made->driver = driver;
+    made->name = found.name;
     made->max_buffer_size = physical_memory();
     made->time_limit = time_limit_from_environment();
     pthread_mutex_init(&made->hazards, NULL);
-    status = driver->open ? driver->open(&made->driver_state, error) : TOMBAC_OK;
+    status = driver->open ? driver->open(number, &made->driver_state, error) : TOMBAC_OK;
     made->opened = status == TOMBAC_OK;
+    if (made->opened && driver->memory) {
+        size_t memory = driver->memory(made->driver_state);
+        if (memory < made->max_buffer_size) made->max_buffer_size = memory;
+    }
     if (status == TOMBAC_OK) status = rt_cache_open(&made->cache, error);
     if (status == TOMBAC_OK) status = rt_queue_create(0, &made->queue, error);
     const char *trace = getenv("TOMBAC_TRACE");
-    if (status == TOMBAC_OK && trace && *trace) status = rt_trace_open(trace, driver->name, &made->trace, error);
+    if (status == TOMBAC_OK && trace && *trace) status = rt_trace_open(trace, made->name, &made->trace, error);
     if (status == TOMBAC_OK)
         *device = made;
     else
@@ -104,7 +137,7 @@ void tombac_device_release(tombac_device *device)
 
 const char *tombac_device_name(const tombac_device *device)
 {
-    return device ? device->driver->name : "";
+    return device ? device->name : "";
 }
 
 tombac_status tombac_device_trace(tombac_device *device, const char *path, tombac_error **error)
@@ -112,7 +145,7 @@ tombac_status tombac_device_trace(tombac_device *device, const char *path, tomba
     if (!device) return rt_missing(__func__, "device", error);
     if (!path) return rt_missing(__func__, "path", error);
     if (device->trace) return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "the device is traced already");
-    return rt_trace_open(path, device->driver->name, &device->trace, error);
+    return rt_trace_open(path, device->name, &device->trace, error);
 }
 
 tombac_device_limits tombac_device_get_limits(const tombac_device *device)

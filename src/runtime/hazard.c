@@ -43,7 +43,7 @@ tombac_status rt_hazard_check(const tombac_operation *operation, tombac_error **
         rt_operation_describe(operation, &who);
         tombac_status status = tb_fail(error, TOMBAC_ERROR_BUSY,
             "%s %s a buffer of %zu bytes while the host has a %s view of it; end the view first",
-            tb_text_string(&who), access->write ? "writes" : "reads", storage->size,
+            tb_text_string(&who), access->write ? "writes" : "reads", storage->memory.size,
             storage->host_writer ? "write" : "read");
         tb_text_free(&who);
         return status;

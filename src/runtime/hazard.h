@@ -20,12 +20,10 @@ struct rt_access {
 struct rt_storage {
     rt_references references;
     tombac_device *device;
-    void *contents;
-    size_t size;
+    rt_memory memory;
     size_t mapped;                             /* bytes of the mapping; 0: contents are from aligned_alloc */
     void (*free)(void *context, void *memory); /* memory of the caller */
     void *context;
-    bool foreign;
 
     rt_access *writer, *readers;
     tombac_operation *failure; /* a write that failed and that nobody was told of yet */

@@ -47,8 +47,9 @@ static tombac_status check_memory(const tombac_launch *launch, const rt_argument
 {
     const tombac_buffer *buffer = slot->buffer;
     *binding = (rt_binding){
-        .buffer = buffer ? (char *)buffer->storage->contents + buffer->offset : (char *)slot->bytes->data,
-        .buffer_size = buffer ? buffer->size : slot->size};
+        .buffer = buffer ? (char *)buffer->storage->memory.contents + buffer->offset : (char *)slot->bytes->data,
+        .buffer_size = buffer ? buffer->size : slot->size,
+        .memory = buffer ? &buffer->storage->memory : NULL};
     if (slot->offset > binding->buffer_size)
         return fail(launch, a, error, "starts at offset %zu, beyond the end of its buffer of %zu bytes",
             slot->offset, binding->buffer_size);

@@ -42,6 +42,7 @@ typedef struct rt_element {
 struct tombac_device {
     rt_references references;
     const rt_driver *driver;
+    const char *name;   /* the driver's, or one of its names */
     void *driver_state; /* what driver->open made */
     bool opened;
     rt_cache cache;

@@ -319,6 +319,7 @@ static tombac_status submit_one(tombac_operation *operation, tombac_error **erro
         pthread_mutex_unlock(&operation->device->hazards);
     }
     if (status != TOMBAC_OK) return refuse(operation, status, failure, error);
+    if (operation->type->submitted) operation->type->submitted(operation);
     arrive(operation, false);
     return TOMBAC_OK;
 }

@@ -3,9 +3,10 @@
  * While a sequence is recorded, and until its operation is submitted or dropped, it reserves the memory that
  * it touches: other recordings and host views that would conflict are refused. The launches become operations
  * of their own at once; submission registers all of them together (operation.c), so buffer hazards order
- * them, and independent ones run concurrently. */
-#include "runtime/hazard.h"
-#include "runtime/operation.h"
+ * them, and independent ones run concurrently. Where the driver runs many grids at once better than one by one
+ * (rt_driver.run_all), the sequence is a single operation instead, which accesses what its launches access. */
+#include "runtime/launch.h"
+#include "runtime/trace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,8 @@ typedef struct recording {
     tombac_operation operation; /* first; its children are the launches */
     reservation *reservations;
     size_t reservation_count, reservation_capacity;
+    rt_launch_run **launches; /* that the driver runs at once; then there are no children */
+    size_t launch_count;
 } recording;
 
 struct tombac_sequence {
@@ -61,7 +64,7 @@ static tombac_status conflict(
     rt_operation_describe(launch, &who);
     tombac_status status = tb_fail(error, TOMBAC_ERROR_BUSY,
         "%s %s a buffer of %zu bytes that another sequence, recorded and not yet submitted, %s",
-        tb_text_string(&who), write ? "writes" : "reads", storage->size,
+        tb_text_string(&who), write ? "writes" : "reads", storage->memory.size,
         storage->recorded_write ? "writes" : "reads");
     tb_text_free(&who);
     return status;
@@ -108,13 +111,97 @@ static void submitted(tombac_operation *operation)
     end_reservations((recording *)operation);
 }
 
+static void let_go(tombac_operation *operation)
+{
+    recording *r = (recording *)operation;
+    end_reservations(r);
+    for (size_t i = 0; i < r->launch_count; i++) tombac_operation_release(&r->launches[i]->operation);
+    r->launch_count = 0;
+}
+
 static void destroy(tombac_operation *operation)
 {
-    free(((recording *)operation)->reservations);
+    recording *r = (recording *)operation;
+    free(r->reservations);
+    free(r->launches);
+    free(operation->accesses);
 }
 
 static const rt_operation_type type = {
-    .sequence = true, .run = gather, .submitted = submitted, .release = submitted, .destroy = destroy};
+    .sequence = true, .run = gather, .submitted = submitted, .release = let_go, .destroy = destroy};
+
+/* ---- All at once ---- */
+
+/* The trace gets the launches as they would have been by themselves. */
+static void trace_launches(recording *r, const double *seconds, size_t count)
+{
+    double at = r->operation.begun;
+    for (size_t i = 0; i < count; i++) {
+        tombac_operation *launch = &r->launches[i]->operation;
+        launch->submitted = r->operation.submitted;
+        launch->begun = at;
+        launch->kernel_seconds = launch->ran = seconds[i];
+        launch->ended = at += seconds[i];
+        rt_trace_operation(r->operation.device->trace, launch);
+    }
+}
+
+static tombac_status run_launches(
+    recording *r, rt_code **codes, const rt_run **runs, double *seconds, tombac_error **error)
+{
+    const tombac_device *device = r->operation.device;
+    size_t count = 0, failed = 0;
+    for (size_t i = 0; i < r->launch_count; i++) {
+        rt_launch_run *launch = r->launches[i];
+        if (launch->empty) continue;
+        launch->run.seconds = device->trace ? &seconds[count] : NULL;
+        r->launches[i] = r->launches[count]; /* those that are empty end up behind */
+        r->launches[count] = launch;
+        codes[count] = launch->kernel->code;
+        runs[count++] = &launch->run;
+    }
+    if (!count) return TOMBAC_OK;
+    tombac_status status = device->driver->run_all(device->driver_state, codes, runs, count, &failed, error);
+    if (status != TOMBAC_OK && failed < count) tb_error_set_kernel(error, r->launches[failed]->operation.kernel);
+    if (device->trace) trace_launches(r, seconds, status == TOMBAC_OK ? count : failed < count ? failed : 0);
+    return status;
+}
+
+static bool run_at_once(tombac_operation *operation, tombac_status *status, tombac_error **error)
+{
+    recording *r = (recording *)operation;
+    rt_code **codes = calloc(r->launch_count + 1, sizeof(rt_code *));
+    const rt_run **runs = calloc(r->launch_count + 1, sizeof(const rt_run *));
+    double *seconds = calloc(r->launch_count + 1, sizeof *seconds);
+    *status = codes && runs && seconds ? run_launches(r, codes, runs, seconds, error) : tb_fail_memory(error);
+    free(codes);
+    free((void *)runs);
+    free(seconds);
+    return true;
+}
+
+static const rt_operation_type type_at_once = {
+    .run = run_at_once, .submitted = submitted, .release = let_go, .destroy = destroy};
+
+/* Turns children into launches of the operation itself. */
+static tombac_status join(recording *r, tombac_error **error)
+{
+    tombac_operation *operation = &r->operation;
+    operation->accesses = calloc(r->reservation_count + 1, sizeof *operation->accesses);
+    r->launches = calloc(operation->child_count + 1, sizeof(rt_launch_run *));
+    if (!operation->accesses || !r->launches) return tb_fail_memory(error);
+    for (size_t i = 0; i < r->reservation_count; i++) {
+        const reservation *mine = &r->reservations[i];
+        operation->accesses[operation->access_count++] =
+            (rt_access){.storage = mine->storage, .write = mine->write, .operation = operation};
+        rt_retain(&mine->storage->references);
+    }
+    for (size_t i = 0; i < operation->child_count; i++)
+        r->launches[r->launch_count++] = (rt_launch_run *)operation->children[i];
+    operation->child_count = 0;
+    operation->type = &type_at_once;
+    return TOMBAC_OK;
+}
 
 /* ---- Recording ---- */
 
@@ -196,6 +283,7 @@ tombac_status tombac_sequence_end(
 {
     if (!operation) return rt_missing(__func__, "operation", error);
     tombac_status status = check_recording(sequence, __func__, error);
+    if (status == TOMBAC_OK && sequence->device->driver->run_all) status = join(sequence->recording, error);
     if (status == TOMBAC_OK) {
         *operation = &sequence->recording->operation;
         sequence->recording = NULL;

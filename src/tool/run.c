@@ -163,13 +163,19 @@ static tombac_status set_geometry(run_state *state, tombac_error **error)
 /* ---- Launch ---- */
 
 /* Every run starts from the same bytes. */
-static void restore_buffers(run_state *state)
+static tombac_status restore_buffers(run_state *state, tombac_error **error)
 {
-    for (size_t i = 0; i < state->argument_count; i++) {
+    tombac_status status = TOMBAC_OK;
+    for (size_t i = 0; i < state->argument_count && status == TOMBAC_OK; i++) {
         run_argument *a = &state->arguments[i];
-        if (a->buffer && a->initial.size)
-            memcpy(tombac_buffer_contents(a->buffer), a->initial.data, a->initial.size);
+        void *data;
+        if (!a->buffer || !a->initial.size) continue;
+        status = tombac_buffer_begin_write(a->buffer, &data, error);
+        if (status != TOMBAC_OK) break;
+        memcpy(data, a->initial.data, a->initial.size);
+        status = tombac_buffer_end_write(a->buffer, error);
     }
+    return status;
 }
 
 static tombac_status launch(run_state *state, tombac_error **error)
@@ -178,9 +184,10 @@ static tombac_status launch(run_state *state, tombac_error **error)
     state->seconds = calloc(runs, sizeof *state->seconds);
     if (!state->seconds) return tb_fail_memory(error);
     for (size_t i = 0; i < runs; i++) {
-        if (i) restore_buffers(state);
+        tombac_status status = i ? restore_buffers(state, error) : TOMBAC_OK;
+        if (status != TOMBAC_OK) return status;
         state->started++;
-        tombac_status status = tombac_launch_submit(state->launch, error);
+        status = tombac_launch_submit(state->launch, error);
         if (status == TOMBAC_OK) status = tombac_launch_wait(state->launch, error);
         if (status != TOMBAC_OK) return status;
         state->seconds[state->run_count++] = tombac_launch_seconds(state->launch);

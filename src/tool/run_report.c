@@ -104,8 +104,12 @@ tombac_status run_prepare_report(run_state *state, tombac_error **error)
 /* What a buffer holds now, in the type and shape of its value. */
 static tombac_status take_result(const run_argument *a, tool_array *array, tombac_error **error)
 {
-    return tool_array_from_layout(
-        tombac_buffer_contents(a->buffer), tombac_buffer_size(a->buffer), a->stride, &a->array, array, error);
+    const void *data;
+    tombac_status status = tombac_buffer_begin_read(a->buffer, &data, error);
+    if (status != TOMBAC_OK) return status;
+    status = tool_array_from_layout(data, tombac_buffer_size(a->buffer), a->stride, &a->array, array, error);
+    tombac_status ended = tombac_buffer_end_read(a->buffer, status == TOMBAC_OK ? error : NULL);
+    return status == TOMBAC_OK ? ended : status;
 }
 
 static tombac_status show(const run_argument *a, size_t limit, json_t *json, tombac_error **error)

@@ -4,9 +4,10 @@
  * copies. And programs that run on it fill the compile cache with the kernels of a device that this machine
  * does not have.
  *
- * $FAKE_CUDA: "sm_80" a GPU of compute capability 8.0 (else 9.0); "none" no GPU; "memory" allocations fail;
+ * $FAKE_CUDA: "sm_80" a GPU of compute capability 8.0 (else 9.0); "none" no GPU; "two" two of them; "memory" allocations fail;
  * "fault" the launch fails as for an illegal address; "hang" it never ends; "jit" modules do not load; "fill"
- * a launch writes 0x5a into the first byte of every buffer that it gets by address. */
+ * a launch writes 0x5a into the first byte of every buffer that it gets by address, "small" the same with room for two
+ * buffers. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,14 @@ static int is(const char *mode)
 {
     const char *given = getenv("FAKE_CUDA");
     return given && !strcmp(given, mode);
+}
+
+/* Copies so far, for tests. */
+static _Atomic unsigned uploads, downloads;
+EXPORT void fake_cuda_copies(unsigned *up, unsigned *down)
+{
+    *up = uploads;
+    *down = downloads;
 }
 
 /* What a module's first line says of the arguments, for "fill". */
@@ -45,11 +54,15 @@ EXPORT int cuGetErrorString(int result, const char **text)
 }
 EXPORT int cuDeviceGetCount(int *count)
 {
-    return *count = 1, 0;
+    return *count = is("two") ? 2 : 1, 0;
 }
 EXPORT int cuDeviceGet(int *device, int ordinal)
 {
     return *device = ordinal, 0;
+}
+EXPORT int cuDeviceTotalMem_v2(size_t *size, int device)
+{
+    return *size = (size_t)1 << 30, 0;
 }
 EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device)
 {
@@ -101,22 +114,48 @@ EXPORT int cuModuleGetGlobal_v2(uint64_t *address, size_t *size, void *loaded, c
     return 500;
 }
 
+/* "small": a GPU that has room for two allocations. */
+static _Atomic unsigned allocations;
 EXPORT int cuMemAllocAsync(uint64_t *address, size_t size, void *stream)
 {
-    void *memory = is("memory") ? NULL : malloc(size);
+    void *memory = is("memory") || (is("small") && allocations >= 2) ? NULL : malloc(size);
     *address = (uint64_t)(uintptr_t)memory;
+    allocations += memory != NULL;
     return memory ? 0 : 2;
 }
 EXPORT int cuMemFreeAsync(uint64_t address, void *stream)
 {
+    allocations--;
     return free((void *)(uintptr_t)address), 0;
+}
+EXPORT int cuDeviceGetDefaultMemPool(void **pool, int device)
+{
+    return *pool = (void *)(uintptr_t)0x4000, 0;
+}
+EXPORT int cuMemPoolSetAttribute(void *pool, int attribute, void *value)
+{
+    return 0;
+}
+EXPORT int cuMemHostRegister_v2(void *memory, size_t size, unsigned flags)
+{
+    return 0;
+}
+EXPORT int cuMemHostUnregister(void *memory)
+{
+    return 0;
+}
+EXPORT int cuMemHostGetDevicePointer_v2(uint64_t *address, void *memory, unsigned flags)
+{
+    return *address = (uint64_t)(uintptr_t)memory, 0;
 }
 EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t size, void *stream)
 {
+    uploads++;
     return memcpy((void *)(uintptr_t)to, from, size), 0;
 }
 EXPORT int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t size, void *stream)
 {
+    downloads++;
     return memcpy(to, (const void *)(uintptr_t)from, size), 0;
 }
 
@@ -161,7 +200,7 @@ EXPORT int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, un
     int next = 1;
     for (const char *kind = loaded->kinds; *kind; kind++) {
         if (*kind == '-') continue;
-        if (*kind == 'p' && is("fill")) *(unsigned char *)(uintptr_t)*(uint64_t *)parameters[next] = 0x5a;
+        if (*kind == 'p' && (is("fill") || is("small"))) *(unsigned char *)(uintptr_t)*(uint64_t *)parameters[next] = 0x5a;
         next++;
     }
     return 0;

@@ -3,12 +3,14 @@
  * NO_DRIVER=1 be set. */
 #include "tombac/tombac.h"
 
+#include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -124,6 +126,34 @@ static void test_offered(void **state)
     assert_string_not_equal(tombac_device_name_at(0), "cuda");
 }
 
+static void test_several(void **state)
+{
+    static const struct {
+        const char *mode, *name, *called, *refusal;
+    } cases[] = {{NULL, "cuda", "cuda", NULL}, {NULL, "cuda:0", "cuda:0", NULL},
+        {NULL, "cuda:1", NULL, "no cuda device 1: NVIDIA's driver finds 1 GPU"},
+        {"two", "cuda", "cuda", NULL}, {"two", "cuda:1", "cuda:1", NULL},
+        {"two", "cuda:2", NULL, "no cuda device 2: NVIDIA's driver finds 2 GPUs"},
+        {NULL, "cuda:", NULL, "there is no device 'cuda:'"}, {NULL, "cuda:01", NULL, "there is no device"},
+        {NULL, "cpu:0", NULL, "there is no device"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tombac_device *device = NULL;
+        tombac_error *error = NULL;
+        mode(cases[i].mode);
+        tombac_status status = tombac_device_open(cases[i].name, &device, &error);
+        assert_int_equal(status == TOMBAC_OK, cases[i].called != NULL);
+        if (device) assert_string_equal(tombac_device_name(device), cases[i].called);
+        if (error) assert_non_null(strstr(tombac_error_message(error), cases[i].refusal));
+        tombac_error_release(error);
+        tombac_device_release(device);
+    }
+    mode("two");
+    size_t count = tombac_device_count();
+    assert_string_equal(tombac_device_name_at(count - 2), "cuda:0");
+    assert_string_equal(tombac_device_name_at(count - 1), "cuda:1");
+    mode(NULL);
+}
+
 static void test_target(void **state)
 {
     static const char *const targets[] = {"sm_80", "sm_90"};
@@ -154,6 +184,231 @@ static void test_copies(void **state)
     assert_int_equal(out[1], 1);
     assert_int_equal(in[0], 2);
     assert_float_equal(tombac_launch_seconds(f.launch), 0.0015, 1e-9);
+    release(&f);
+    mode(NULL);
+}
+
+/* ---- What is copied when ---- */
+
+static void count_copies(unsigned *up, unsigned *down)
+{
+    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    assert_non_null(library);
+    void *symbol = dlsym(library, "fake_cuda_copies");
+    assert_non_null(symbol);
+    void (*read)(unsigned *, unsigned *);
+    memcpy(&read, &symbol, sizeof read);
+    read(up, down);
+    dlclose(library);
+}
+
+static void launch_once(const fixture *f)
+{
+    assert_int_equal(tombac_launch_submit(f->launch, NULL), TOMBAC_OK);
+    assert_int_equal(tombac_launch_wait(f->launch, NULL), TOMBAC_OK);
+}
+
+static unsigned before[2];
+
+static void start_counting(void)
+{
+    count_copies(&before[0], &before[1]);
+}
+
+/* Checks how often buffers were copied since the last call. */
+static void copied(unsigned up, unsigned down)
+{
+    unsigned now[2];
+    count_copies(&now[0], &now[1]);
+    assert_int_equal(now[0] - before[0], up);
+    assert_int_equal(now[1] - before[1], down);
+    memcpy(before, now, sizeof before);
+}
+
+static void test_lazy(void **state)
+{
+    fixture f;
+    const void *seen;
+    void *data;
+    mode("fill");
+    build(&f);
+    start_counting();
+    launch_once(&f);
+    copied(2, 0); /* both arrive, nobody has asked for the result */
+    launch_once(&f);
+    copied(0, 0);
+    assert_int_equal(tombac_buffer_begin_read(f.out, &seen, NULL), TOMBAC_OK);
+    assert_int_equal(*(const unsigned char *)seen, 0x5a);
+    copied(0, 1);
+    assert_int_equal(tombac_buffer_end_read(f.out, NULL), TOMBAC_OK);
+    assert_int_equal(tombac_buffer_begin_read(f.in, &seen, NULL), TOMBAC_OK);
+    assert_int_equal(
+        *(const unsigned char *)seen, 0); /* const: whatever is on the GPU, it does not come back */
+    assert_int_equal(tombac_buffer_end_read(f.in, NULL), TOMBAC_OK);
+    launch_once(&f);
+    copied(0, 0); /* reading does not make the GPU's copy old */
+    assert_int_equal(tombac_buffer_begin_write(f.out, &data, NULL), TOMBAC_OK);
+    copied(0, 1); /* a write view shows the newest content, too */
+    ((unsigned char *)data)[0] = 1;
+    ((unsigned char *)data)[1] = 2;
+    assert_int_equal(tombac_buffer_end_write(f.out, NULL), TOMBAC_OK);
+    launch_once(&f);
+    copied(1, 0);
+    assert_int_equal(tombac_buffer_begin_read(f.out, &seen, NULL), TOMBAC_OK);
+    assert_int_equal(((const unsigned char *)seen)[0], 0x5a);
+    assert_int_equal(((const unsigned char *)seen)[1], 2);
+    assert_int_equal(tombac_buffer_end_read(f.out, NULL), TOMBAC_OK);
+    release(&f);
+    mode(NULL);
+}
+
+/* A bare pointer taken after the launch shows its result; from then on everything is copied each time. */
+static void test_bare_pointer(void **state)
+{
+    fixture f;
+    mode("fill");
+    build(&f);
+    start_counting();
+    launch_once(&f);
+    copied(2, 0);
+    unsigned char *out = tombac_buffer_contents(f.out);
+    copied(0, 1);
+    assert_int_equal(out[0], 0x5a);
+    out[0] = 7, out[1] = 8;
+    launch_once(&f);
+    copied(1, 1);
+    assert_int_equal(out[0], 0x5a);
+    assert_int_equal(out[1], 8);
+    release(&f);
+    mode(NULL);
+}
+
+/* Two views of one buffer are one copy, so what is written through one is there for the other. */
+static void test_views_share(void **state)
+{
+    fixture f;
+    const void *seen;
+    tombac_buffer *half;
+    mode("fill");
+    build(&f);
+    start_counting();
+    assert_int_equal(tombac_buffer_create_view(f.out, NULL, 32, 32, &half, NULL), TOMBAC_OK);
+    assert_int_equal(tombac_launch_set_buffer(f.launch, 1, half, 0, NULL), TOMBAC_OK);
+    launch_once(&f);
+    copied(1, 0);
+    assert_int_equal(tombac_buffer_begin_read(half, &seen, NULL), TOMBAC_OK);
+    assert_int_equal(*(const unsigned char *)seen, 0x5a); /* written as argument 1 */
+    assert_int_equal(tombac_buffer_end_read(half, NULL), TOMBAC_OK);
+    tombac_buffer_release(half);
+    release(&f);
+    mode(NULL);
+}
+
+/* Page-aligned memory of the caller's is used in place. */
+static void test_no_copy(void **state)
+{
+    fixture f;
+    mode("fill");
+    build(&f);
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    unsigned char *memory = aligned_alloc(page, page);
+    assert_non_null(memory);
+    memset(memory, 3, page);
+    tombac_buffer *mine;
+    require(tombac_buffer_create_no_copy(f.device, NULL, memory, page, NULL, NULL, &mine, NULL), NULL);
+    assert_int_equal(tombac_launch_set_buffer(f.launch, 0, mine, 0, NULL), TOMBAC_OK);
+    start_counting();
+    launch_once(&f);
+    copied(1, 0); /* only the other argument */
+    assert_int_equal(memory[0], 0x5a);
+    assert_int_equal(memory[1], 3);
+    tombac_buffer_release(mine);
+    release(&f);
+    free(memory);
+    mode(NULL);
+}
+
+/* A full GPU: what no launch uses is moved out, newest content first. */
+static void test_eviction(void **state)
+{
+    fixture f;
+    const void *seen;
+    mode("small");
+    build(&f);
+    tombac_buffer *others[3];
+    for (int i = 0; i < 3; i++) {
+        require(tombac_buffer_create(f.device, 64, NULL, &others[i], NULL), NULL);
+        assert_int_equal(tombac_launch_set_buffer(f.launch, 0, others[i], 0, NULL), TOMBAC_OK);
+        launch_once(&f);
+    }
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(tombac_buffer_begin_read(others[i], &seen, NULL), TOMBAC_OK);
+        assert_int_equal(*(const unsigned char *)seen, 0x5a);
+        assert_int_equal(tombac_buffer_end_read(others[i], NULL), TOMBAC_OK);
+        tombac_buffer_release(others[i]);
+    }
+    release(&f);
+    mode(NULL);
+}
+
+/* ---- Sequences ---- */
+
+static tombac_operation *record(const fixture *f, size_t count)
+{
+    tombac_sequence *sequence;
+    tombac_operation *operation;
+    assert_int_equal(tombac_sequence_begin(f->device, &sequence, NULL), TOMBAC_OK);
+    for (size_t i = 0; i < count; i++) {
+        tombac_size3 grid = {i == 1 ? 0 : 16, 1, 1}; /* one of them is empty */
+        assert_int_equal(
+            tombac_launch_set_threads(f->launch, grid, (tombac_size3){16, 1, 1}, NULL), TOMBAC_OK);
+        assert_int_equal(tombac_sequence_add(sequence, f->launch, NULL), TOMBAC_OK);
+    }
+    assert_int_equal(tombac_sequence_end(sequence, &operation, NULL), TOMBAC_OK);
+    return operation;
+}
+
+/* What the first launch wrote must not be overwritten by a second upload; and the memory is reserved until
+ * submission. */
+static void test_sequence(void **state)
+{
+    fixture f;
+    const void *seen;
+    mode("fill");
+    build(&f);
+    start_counting();
+    tombac_operation *operation = record(&f, 100);
+    assert_int_equal(tombac_buffer_begin_read(f.out, &seen, NULL), TOMBAC_ERROR_BUSY);
+    assert_int_equal(tombac_operation_submit(operation, NULL), TOMBAC_OK);
+    assert_int_equal(tombac_buffer_begin_read(f.out, &seen, NULL), TOMBAC_OK); /* waits */
+    copied(2, 1);
+    assert_int_equal(*(const unsigned char *)seen, 0x5a);
+    assert_int_equal(tombac_buffer_end_read(f.out, NULL), TOMBAC_OK);
+    assert_int_equal(tombac_operation_wait(operation, -1, NULL), TOMBAC_OK);
+    tombac_operation_release(operation);
+    tombac_operation_release(record(&f, 3)); /* dropped: nothing runs, nothing stays reserved */
+    assert_int_equal(tombac_buffer_begin_read(f.out, &seen, NULL), TOMBAC_OK);
+    copied(0, 0);
+    assert_int_equal(tombac_buffer_end_read(f.out, NULL), TOMBAC_OK);
+    release(&f);
+    mode(NULL);
+}
+
+/* The failure of one of many is that of the sequence; what depends on it is not run. */
+static void test_sequence_fails(void **state)
+{
+    fixture f;
+    const void *seen;
+    tombac_error *error = NULL;
+    mode(NULL);
+    build(&f);
+    tombac_operation *operation = record(&f, 4);
+    mode("fault");
+    assert_int_equal(tombac_operation_submit(operation, NULL), TOMBAC_OK);
+    assert_int_equal(tombac_buffer_begin_read(f.out, &seen, &error), TOMBAC_ERROR_DEPENDENCY);
+    assert_non_null(strstr(tombac_error_message(error), "an illegal memory access was encountered"));
+    tombac_error_release(error);
+    tombac_operation_release(operation);
     release(&f);
     mode(NULL);
 }
@@ -210,8 +465,11 @@ int main(void)
 {
     static const struct CMUnitTest without[] = {cmocka_unit_test(test_no_driver)};
     static const struct CMUnitTest with[] = {cmocka_unit_test(test_no_gpu), cmocka_unit_test(test_offered),
-        cmocka_unit_test(test_target), cmocka_unit_test(test_copies), cmocka_unit_test(test_fault),
-        cmocka_unit_test(test_memory), cmocka_unit_test(test_hang), cmocka_unit_test(test_jit)};
+        cmocka_unit_test(test_target), cmocka_unit_test(test_several), cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_lazy), cmocka_unit_test(test_bare_pointer), cmocka_unit_test(test_views_share),
+        cmocka_unit_test(test_no_copy), cmocka_unit_test(test_eviction), cmocka_unit_test(test_sequence),
+        cmocka_unit_test(test_sequence_fails), cmocka_unit_test(test_fault), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_hang), cmocka_unit_test(test_jit)};
     return getenv("NO_DRIVER") ? cmocka_run_group_tests(without, NULL, NULL)
                                : cmocka_run_group_tests(with, NULL, NULL);
 }

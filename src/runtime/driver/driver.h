@@ -10,8 +10,20 @@
 #include "base/error.h"
 #include "runtime/manifest.h"
 
+#include <stdatomic.h>
+
 /* Loaded object code; each driver defines its own struct and casts. */
 typedef struct rt_code rt_code;
+
+/* One allocation of the host's memory. A driver whose kernels do not use it in place hangs its own copy on it;
+ * who of the two has the newest content is the driver's knowledge (`to_host` and `host_wrote` below). */
+typedef struct rt_memory {
+    void *contents;
+    size_t size;
+    bool foreign;       /* the caller's own memory, used without a copy where that is possible */
+    atomic_bool shared; /* the host has a bare pointer to it: it may read and write it between any two launches */
+    void *mirror;       /* the driver's; NULL: none yet */
+} rt_memory;
 
 /* What one argument is bound to, in the order of rt_manifest.arguments. */
 typedef struct rt_binding {
@@ -24,6 +36,7 @@ typedef struct rt_binding {
      * inactive arguments. */
     void *buffer;
     size_t buffer_size;
+    rt_memory *memory; /* that the buffer is part of; NULL for bytes */
 } rt_binding;
 
 /* Takes what kernels print: whole lines, '\n' included, from any thread, at any time during `run`. */
@@ -44,7 +57,7 @@ typedef struct rt_run {
      * each aligned to 16; at most TB_MAX_THREADGROUP_MEMORY. The driver allocates it, 64-byte aligned. */
     size_t threadgroup_memory;
     double time_limit; /* seconds of wall clock, 0: none; past it TOMBAC_ERROR_TIMEOUT */
-    double *seconds;   /* a driver that knows what the kernel alone took says it here; else the clock around `run` counts */
+    double *seconds;   /* may be NULL; a driver that knows what the kernel alone took says it here; else the clock around `run` counts */
     rt_log log;
 } rt_run;
 
@@ -53,9 +66,22 @@ typedef struct rt_driver {
     bool line_tables; /* compile with -g, because failures are reported with source locations */
     bool (*available)(void); /* whether this machine can run it; NULL: always */
 
-    /* Optional: what must live as long as a device. `open` may fail with the reason why the device cannot be used. */
-    tombac_status (*open)(void **state, tombac_error **error);
+    /* Optional, where there can be several of it: how many there are, and the name of each, as many as are ever counted. */
+    size_t (*count)(void);
+    const char *const *names;
+
+    /* Optional: what must live as long as device number `number` from 0. `open` may fail with the reason why the device cannot be
+     * used. */
+    tombac_status (*open)(size_t number, void **state, tombac_error **error);
     void (*close)(void *state);
+    /* Optional: bytes of the device's own memory. */
+    size_t (*memory)(void *state);
+    /* For drivers that set rt_memory.mirror. No operation writes the memory during these calls, and none at all uses it
+     * during the last two. `to_host` makes the host's content the newest; `host_wrote` says that it was changed;
+     * `drop` frees what the driver keeps of it. */
+    tombac_status (*to_host)(void *state, rt_memory *memory, tombac_error **error);
+    void (*host_wrote)(void *state, rt_memory *memory);
+    void (*drop)(void *state, rt_memory *memory);
     /* Optional: the target to compile for, as tombac-cc's --target takes it; NULL: the processor's level. */
     const char *(*target)(void *state);
 
@@ -72,6 +98,10 @@ typedef struct rt_driver {
      * the kernel is TOMBAC_ERROR_KERNEL with the source location where known; the runtime adds the kernel's
      * name. */
     tombac_status (*run)(rt_code *code, const rt_run *run, tombac_error **error);
+    /* Optional, for drivers that are faster at it than by `run`: grids in order, each as if the one before had ended.
+     * After a failure *failed is the number of the one that failed; `count` where that is not known. */
+    tombac_status (*run_all)(void *state, rt_code *const *codes, const rt_run *const *runs, size_t count,
+        size_t *failed, tombac_error **error);
 
     void (*unload)(rt_code *code);
 } rt_driver;

@@ -55,7 +55,8 @@ static result run(int kernel, uint32_t threads, uint32_t group, double time_limi
         .static_threadgroup_memory = MEMORY};
     rt_code *code = NULL;
     assert_int_equal(rt_driver_check.load(object.data, object.size, &manifest, &code, NULL), TOMBAC_OK);
-    rt_binding binding = {r.out, sizeof r.out, r.out, sizeof r.out};
+    rt_binding binding = {
+        .address = r.out, .size = sizeof r.out, .buffer = r.out, .buffer_size = sizeof r.out};
     uint32_t groups = (threads + group - 1) / group;
     rt_run request = {.dispatch = {.threads_per_grid = {threads, 1, 1},
                           .threadgroups_per_grid = {groups, 1, 1},

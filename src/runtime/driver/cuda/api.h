@@ -14,6 +14,7 @@ typedef struct cuda_module cuda_module;
 typedef struct cuda_function cuda_function;
 typedef struct cuda_stream cuda_stream;
 typedef struct cuda_event cuda_event;
+typedef struct cuda_pool cuda_pool;
 typedef uint64_t cuda_address;
 
 enum {
@@ -22,6 +23,8 @@ enum {
     CUDA_ERROR_NOT_FOUND = 500,
     CUDA_ERROR_NOT_READY = 600
 };
+enum { CUDA_HOST_MAPPED = 2 };    /* registered memory: kernels may use it in place */
+enum { CUDA_POOL_THRESHOLD = 4 }; /* bytes that a pool keeps when they are free, uint64_t */
 enum { CUDA_ATTRIBUTE_MAJOR = 75, CUDA_ATTRIBUTE_MINOR = 76 };
 enum { CUDA_JIT_ERROR_LOG = 5, CUDA_JIT_ERROR_LOG_SIZE = 6 };
 
@@ -32,6 +35,7 @@ enum { CUDA_JIT_ERROR_LOG = 5, CUDA_JIT_ERROR_LOG_SIZE = 6 };
     X(error_text, cuGetErrorString, (cuda_result result, const char **text))                                 \
     X(device_count, cuDeviceGetCount, (int *count))                                                          \
     X(device_get, cuDeviceGet, (cuda_device * device, int ordinal))                                          \
+    X(device_memory, cuDeviceTotalMem_v2, (size_t * size, cuda_device device))                               \
     X(device_attribute, cuDeviceGetAttribute, (int *value, int attribute, cuda_device device))               \
     X(context_retain, cuDevicePrimaryCtxRetain, (cuda_context * *context, cuda_device device))               \
     X(context_release, cuDevicePrimaryCtxRelease_v2, (cuda_device device))                                   \
@@ -45,6 +49,11 @@ enum { CUDA_JIT_ERROR_LOG = 5, CUDA_JIT_ERROR_LOG_SIZE = 6 };
         (cuda_address * address, size_t *size, cuda_module *module, const char *name))                       \
     X(allocate, cuMemAllocAsync, (cuda_address * address, size_t size, cuda_stream *stream))                 \
     X(free, cuMemFreeAsync, (cuda_address address, cuda_stream * stream))                                    \
+    X(pool, cuDeviceGetDefaultMemPool, (cuda_pool * *pool, cuda_device device))                              \
+    X(pool_set, cuMemPoolSetAttribute, (cuda_pool * pool, int attribute, void *value))                       \
+    X(host_register, cuMemHostRegister_v2, (void *memory, size_t size, unsigned flags))                      \
+    X(host_unregister, cuMemHostUnregister, (void *memory))                                                  \
+    X(host_address, cuMemHostGetDevicePointer_v2, (cuda_address * address, void *memory, unsigned flags))    \
     X(upload, cuMemcpyHtoDAsync_v2, (cuda_address to, const void *from, size_t size, cuda_stream *stream))   \
     X(download, cuMemcpyDtoHAsync_v2, (void *to, cuda_address from, size_t size, cuda_stream *stream))       \
     X(stream_create, cuStreamCreate, (cuda_stream * *stream, unsigned flags))                                \

@@ -6,7 +6,18 @@
 #include "runtime/driver/cuda/api.h"
 #include "runtime/driver/driver.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
+
+typedef struct cuda_mirror cuda_mirror;
+
+/* What one launch needs of the GPU for itself; kept and used again. */
+typedef struct cuda_lane {
+    struct cuda_lane *next;
+    cuda_stream *stream;
+    cuda_event *begin, *end;
+    cuda_address records; /* a tb_cuda_records with its bytes, or 0: none needed yet */
+} cuda_lane;
 
 /* A GPU with its primary context. */
 typedef struct cuda_gpu {
@@ -14,7 +25,14 @@ typedef struct cuda_gpu {
     cuda_device device;
     cuda_context *context;
     unsigned capability; /* 80 for 8.0 */
+    size_t size;         /* of its memory, bytes */
     atomic_bool busy;    /* with a launch that was given up: further calls of CUDA could wait for its end */
+    pthread_mutex_t mutex; /* guards what follows */
+    bool has_mutex;
+    cuda_lane *lanes;     /* free ones */
+    cuda_mirror *mirrors; /* all, least recently used last */
+    pthread_cond_t released; /* a mirror has no users any more */
+    cuda_stream *memory;  /* allocates and frees */
 } cuda_gpu;
 
 typedef struct cuda_literal {
@@ -34,13 +52,62 @@ typedef struct cuda_code {
 } cuda_code;
 
 /* gpu.c */
-tombac_status cuda_gpu_open(cuda_gpu *gpu, tombac_error **error);
+tombac_status cuda_gpu_open(cuda_gpu *gpu, size_t number, tombac_error **error);
 void cuda_gpu_close(cuda_gpu *gpu);
 /* Makes the context current, unless the GPU is busy. */
 tombac_status cuda_gpu_enter(cuda_gpu *gpu, tombac_error **error);
 
-/* launch.c */
-tombac_status cuda_run(cuda_code *code, const rt_run *run, tombac_error **error);
+/* A lane for one launch, with the context entered; NULL *lane on failure. */
+tombac_status cuda_lane_take(cuda_gpu *gpu, cuda_lane **lane, tombac_error **error);
+void cuda_lane_return(cuda_gpu *gpu, cuda_lane *lane);
+/* Memory of the GPU that any stream may use; what is idle is moved out for it where the GPU is full. */
+tombac_status cuda_allocate(cuda_gpu *gpu, size_t size, cuda_address *address, tombac_error **error);
+void cuda_free(cuda_gpu *gpu, cuda_address address);
+
+/* mirror.c: the GPU's copies of the host's allocations. */
+
+/* Holds the memory's copy for a launch that will read it, and write it too if `writable`; copies to it on `stream` what
+ * is newer on the host. Each must be given back by cuda_mirror_release. */
+tombac_status cuda_mirror_use(cuda_gpu *gpu, rt_memory *memory, cuda_stream *stream, cuda_address *address,
+    tombac_error **error);
+/* After the launch. `written`: the kernel may have changed it; `arrived`: what cuda_mirror_use copied is there. */
+tombac_status cuda_mirror_release(cuda_gpu *gpu, rt_memory *memory, cuda_stream *stream, bool written,
+    bool arrived, tombac_error **error);
+/* Frees the copies of memory that no launch uses at the moment; true if there were any. */
+bool cuda_mirror_evict(cuda_gpu *gpu);
+tombac_status cuda_mirror_to_host(void *gpu, rt_memory *memory, tombac_error **error);
+void cuda_mirror_host_wrote(void *gpu, rt_memory *memory);
+void cuda_mirror_drop(void *gpu, rt_memory *memory);
+
+/* uses.c: the memory that launches on one stream use, each allocation held once until all of them have ended. */
+typedef struct cuda_use {
+    rt_memory *memory; /* or NULL: a copy for one launch */
+    cuda_address address;
+    bool writable;
+} cuda_use;
+
+typedef struct cuda_uses {
+    cuda_gpu *gpu;
+    cuda_stream *stream;
+    cuda_use *list;
+    size_t count;
+    uint32_t *table; /* of 1 + indices into the list, by the memory's address */
+    size_t mask;
+} cuda_uses;
+
+/* Room for `most` allocations and copies. */
+tombac_status cuda_uses_open(
+    cuda_uses *uses, cuda_gpu *gpu, cuda_stream *stream, size_t most, tombac_error **error);
+/* The address on the GPU of what `binding` names. Arguments in one allocation share its copy. */
+tombac_status cuda_uses_find(
+    cuda_uses *uses, const rt_binding *binding, bool writable, cuda_address *address, tombac_error **error);
+/* `ran`: everything on the stream has ended well. `abandoned`: the GPU may be at work still, so nothing is freed. The
+ * results of shared memory arrive. */
+tombac_status cuda_uses_close(cuda_uses *uses, bool ran, bool abandoned, tombac_error **error);
+
+/* launch.c: launches one behind the other on one stream; as rt_driver.run_all. */
+tombac_status cuda_run_all(cuda_gpu *gpu, rt_code *const *codes, const rt_run *const *runs, size_t count,
+    size_t *failed, tombac_error **error);
 
 /* record.c: prints log records in the order of threadgroups and threads, and turns the first failed assertion
  * into an error. `bytes` is what follows the tb_cuda_records. */

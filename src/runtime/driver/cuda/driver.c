@@ -1,11 +1,11 @@
-/* rt_driver_cuda: loads PTX and runs grids of it on the first NVIDIA GPU. */
+/* rt_driver_cuda: loads PTX and runs grids of it on NVIDIA GPUs. */
 #include "runtime/driver/cuda/cuda.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOG_SIZE = 8192, MAX_LITERALS = 65536 };
+enum { LOG_SIZE = 8192, MAX_LITERALS = 65536, MAX_GPUS = 16 };
 
 static bool available(void)
 {
@@ -15,11 +15,24 @@ static bool available(void)
     return true;
 }
 
-static tombac_status open_gpu(void **state, tombac_error **error)
+static size_t count(void)
+{
+    cuda_api api;
+    int found = 0;
+    if (cuda_api_open(&api, NULL) != TOMBAC_OK) return 0;
+    if (api.device_count(&found) || found < 0) found = 0;
+    cuda_api_close(&api);
+    return (size_t)found < MAX_GPUS ? (size_t)found : MAX_GPUS;
+}
+
+static const char *const names[MAX_GPUS + 1] = {"cuda:0", "cuda:1", "cuda:2", "cuda:3", "cuda:4", "cuda:5",
+    "cuda:6", "cuda:7", "cuda:8", "cuda:9", "cuda:10", "cuda:11", "cuda:12", "cuda:13", "cuda:14", "cuda:15"};
+
+static tombac_status open_gpu(size_t number, void **state, tombac_error **error)
 {
     cuda_gpu *gpu = calloc(1, sizeof *gpu);
     if (!gpu) return tb_fail_memory(error);
-    tombac_status status = cuda_gpu_open(gpu, error);
+    tombac_status status = cuda_gpu_open(gpu, number, error);
     if (status == TOMBAC_OK)
         *state = gpu;
     else
@@ -31,6 +44,11 @@ static void close_gpu(void *state)
 {
     if (state) cuda_gpu_close(state);
     free(state);
+}
+
+static size_t memory(void *state)
+{
+    return ((const cuda_gpu *)state)->size;
 }
 
 /* Code for an older architecture runs on newer GPUs: the driver compiles PTX for the one that is there. */
@@ -154,15 +172,29 @@ static tombac_status load(void *state, const void *object, size_t size, const rt
 
 static tombac_status run(rt_code *code, const rt_run *request, tombac_error **error)
 {
-    return cuda_run((cuda_code *)code, request, error);
+    size_t failed;
+    return cuda_run_all(((cuda_code *)code)->gpu, &code, &request, 1, &failed, error);
+}
+
+static tombac_status run_all(void *state, rt_code *const *codes, const rt_run *const *runs, size_t count,
+    size_t *failed, tombac_error **error)
+{
+    return cuda_run_all(state, codes, runs, count, failed, error);
 }
 
 extern const rt_driver rt_driver_cuda;
 const rt_driver rt_driver_cuda = {.name = "cuda",
     .available = available,
+    .count = count,
+    .names = names,
+    .memory = memory,
     .open = open_gpu,
     .close = close_gpu,
     .target = target,
+    .to_host = cuda_mirror_to_host,
+    .host_wrote = cuda_mirror_host_wrote,
+    .drop = cuda_mirror_drop,
     .load_on = load,
     .run = run,
+    .run_all = run_all,
     .unload = unload};

@@ -1,21 +1,104 @@
-/* GPUs: the first one that NVIDIA's driver lists, and its primary context, which other users of CUDA in the
- * process share. */
+/* GPUs as NVIDIA's driver lists them, each with its primary context, which other users of CUDA in the process
+ * share. */
 #include "runtime/driver/cuda/cuda.h"
 
-enum { OLDEST = 80 };
+#include <stdlib.h>
+
+enum { OLDEST = 80, NOT_WITH_DEFAULT_STREAM = 1 };
+
+/* ---- Lanes ---- */
+
+static void free_lane(cuda_gpu *gpu, cuda_lane *lane)
+{
+    if (lane->records) gpu->api.free(lane->records, lane->stream);
+    if (lane->begin) gpu->api.event_destroy(lane->begin);
+    if (lane->end) gpu->api.event_destroy(lane->end);
+    if (lane->stream) gpu->api.stream_destroy(lane->stream);
+    free(lane);
+}
+
+static tombac_status make_lane(cuda_gpu *gpu, cuda_lane **lane, tombac_error **error)
+{
+    cuda_lane *made = calloc(1, sizeof *made);
+    if (!made) return tb_fail_memory(error);
+    cuda_result result = gpu->api.stream_create(&made->stream, NOT_WITH_DEFAULT_STREAM);
+    if (!result) result = gpu->api.event_create(&made->begin, 0);
+    if (!result) result = gpu->api.event_create(&made->end, 0);
+    if (result)
+        free_lane(gpu, made);
+    else
+        *lane = made;
+    return cuda_api_check(&gpu->api, result, "preparing a launch", error);
+}
+
+tombac_status cuda_lane_take(cuda_gpu *gpu, cuda_lane **lane, tombac_error **error)
+{
+    tombac_status status = cuda_gpu_enter(gpu, error);
+    if (status != TOMBAC_OK) return status;
+    pthread_mutex_lock(&gpu->mutex);
+    *lane = gpu->lanes;
+    if (*lane) gpu->lanes = (*lane)->next;
+    pthread_mutex_unlock(&gpu->mutex);
+    return *lane ? TOMBAC_OK : make_lane(gpu, lane, error);
+}
+
+void cuda_lane_return(cuda_gpu *gpu, cuda_lane *lane)
+{
+    if (!lane) return;
+    pthread_mutex_lock(&gpu->mutex);
+    lane->next = gpu->lanes;
+    gpu->lanes = lane;
+    pthread_mutex_unlock(&gpu->mutex);
+}
+
+/* ---- Memory ---- */
+
+tombac_status cuda_allocate(cuda_gpu *gpu, size_t size, cuda_address *address, tombac_error **error)
+{
+    cuda_result result;
+    do {
+        result = gpu->api.allocate(address, size ? size : 1, gpu->memory);
+    } while (result == CUDA_ERROR_MEMORY && cuda_mirror_evict(gpu));
+    if (!result) result = gpu->api.stream_wait(gpu->memory);
+    if (result) *address = 0;
+    return cuda_api_check(&gpu->api, result, "allocating memory on the GPU", error);
+}
+
+void cuda_free(cuda_gpu *gpu, cuda_address address)
+{
+    gpu->api.free(address, gpu->memory);
+}
+
+/* ---- Devices ---- */
 
 void cuda_gpu_close(cuda_gpu *gpu)
 {
     if (atomic_load(&gpu->busy)) return; /* the context must stay, and closing it could wait for ever */
+    if (gpu->context && cuda_gpu_enter(gpu, NULL) == TOMBAC_OK) {
+        for (cuda_lane *lane; (lane = gpu->lanes);) {
+            gpu->lanes = lane->next;
+            free_lane(gpu, lane);
+        }
+        if (gpu->memory) gpu->api.stream_destroy(gpu->memory);
+    }
+    if (gpu->has_mutex) {
+        pthread_mutex_destroy(&gpu->mutex);
+        pthread_cond_destroy(&gpu->released);
+    }
     if (gpu->context) gpu->api.context_release(gpu->device);
     gpu->context = NULL;
     cuda_api_close(&gpu->api);
 }
 
-static tombac_status open_device(cuda_gpu *gpu, tombac_error **error)
+static tombac_status open_device(cuda_gpu *gpu, size_t number, tombac_error **error)
 {
-    int major = 0, minor = 0;
-    cuda_result result = gpu->api.device_get(&gpu->device, 0);
+    int major = 0, minor = 0, count = 0;
+    cuda_result result = gpu->api.device_count(&count);
+    if (!result && number >= (size_t)count)
+        return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "no cuda device %zu: NVIDIA's driver finds %d GPU%s",
+            number, count, count == 1 ? "" : "s");
+    if (!result) result = gpu->api.device_get(&gpu->device, (int)number);
+    if (!result) result = gpu->api.device_memory(&gpu->size, gpu->device);
     if (!result) result = gpu->api.device_attribute(&major, CUDA_ATTRIBUTE_MAJOR, gpu->device);
     if (!result) result = gpu->api.device_attribute(&minor, CUDA_ATTRIBUTE_MINOR, gpu->device);
     tombac_status status = cuda_api_check(&gpu->api, result, "asking for the GPU", error);
@@ -29,11 +112,27 @@ static tombac_status open_device(cuda_gpu *gpu, tombac_error **error)
     return cuda_api_check(&gpu->api, result, "opening the GPU", error);
 }
 
-tombac_status cuda_gpu_open(cuda_gpu *gpu, tombac_error **error)
+/* Freed memory stays in the driver's pool, so that buffers that come and go are cheap. */
+static tombac_status open_memory(cuda_gpu *gpu, tombac_error **error)
 {
-    *gpu = (cuda_gpu){0};
+    cuda_pool *pool;
+    uint64_t all = UINT64_MAX;
+    tombac_status status = cuda_gpu_enter(gpu, error);
+    if (status != TOMBAC_OK) return status;
+    cuda_result result = gpu->api.stream_create(&gpu->memory, NOT_WITH_DEFAULT_STREAM);
+    if (!result) result = gpu->api.pool(&pool, gpu->device);
+    if (!result) result = gpu->api.pool_set(pool, CUDA_POOL_THRESHOLD, &all);
+    return cuda_api_check(&gpu->api, result, "opening the GPU", error);
+}
+
+tombac_status cuda_gpu_open(cuda_gpu *gpu, size_t number, tombac_error **error)
+{
+    *gpu = (cuda_gpu){.has_mutex = true};
+    pthread_mutex_init(&gpu->mutex, NULL);
+    pthread_cond_init(&gpu->released, NULL);
     tombac_status status = cuda_api_open(&gpu->api, error);
-    if (status == TOMBAC_OK) status = open_device(gpu, error);
+    if (status == TOMBAC_OK) status = open_device(gpu, number, error);
+    if (status == TOMBAC_OK) status = open_memory(gpu, error);
     if (status != TOMBAC_OK) cuda_gpu_close(gpu);
     return status;
 }

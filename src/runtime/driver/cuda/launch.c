@@ -1,9 +1,9 @@
-/* One run of a kernel: device copies of its buffers, the launch, the results back.
+/* Launches: bindings become parameters, the grid is placed, what kernels say is read.
  *
- * A buffer's content is the host's between launches, and nothing says whether the host wrote to it; so every
- * buffer that the kernel sees is uploaded before, and those that it may write come back after it. Arguments
- * in one buffer share its copy. A launch that passes its time limit cannot be stopped: what it uses is left
- * to it. */
+ * Launches that come together, as those of a sequence, follow each other on one stream and are waited for
+ * once; but one that writes records or has a time limit is waited for before the next. CUDA graphs would gain
+ * nothing: an operation runs once, and making a graph costs more than the launches that it stands for. A
+ * launch that passes its time limit cannot be stopped: what it uses is left to it. */
 #include "runtime/driver/cuda/cuda.h"
 
 #include <stdlib.h>
@@ -13,125 +13,78 @@
 enum { MAX_PLACED = 65535 }; /* threadgroups in y and z, as CUDA counts them */
 #define MAX_GRID_X UINT64_C(0x7fffffff)
 
-typedef struct copy {
-    void *host;
-    size_t size;
-    cuda_address address;
-    bool writable;
-} copy;
-
-typedef struct run_state {
-    cuda_code *code;
+/* Launches on one stream. */
+typedef struct batch {
+    cuda_gpu *gpu;
     const cuda_api *api;
-    const rt_run *run;
+    cuda_lane *lane;
     cuda_stream *stream;
-    cuda_event *begin, *end;
-    copy *copies;
-    size_t copy_count;
-    cuda_address records;
-    void **parameters; /* addresses of the values */
+    cuda_uses uses;
+    void **parameters; /* addresses of the values; of one launch after the other */
     uint64_t *values;
-    tb_cuda_launch launch;
+    bool ran;       /* everything so far, to its end */
     bool abandoned; /* the GPU may still be at work */
     tombac_error **error;
-} run_state;
+} batch;
 
-static tombac_status check(const run_state *s, cuda_result result, const char *doing)
+static tombac_status check(const batch *b, cuda_result result, const char *doing)
 {
-    return cuda_api_check(&s->code->gpu->api, result, doing, s->error);
+    return cuda_api_check(b->api, result, doing, b->error);
 }
 
-/* ---- Memory ---- */
+/* ---- Records ---- */
 
-/* The device's copy of the buffer that `binding` lies in. */
-static tombac_status find_copy(run_state *s, const rt_binding *binding, bool writable, copy **found)
+static tombac_status make_records(batch *b, tb_cuda_launch *launch)
 {
-    for (size_t i = 0; i < s->copy_count; i++) {
-        *found = &s->copies[i];
-        if (s->copies[i].host != binding->buffer) continue;
-        s->copies[i].writable |= writable;
-        return TOMBAC_OK;
-    }
-    copy *made = &s->copies[s->copy_count];
-    *made = (copy){.host = binding->buffer, .size = binding->buffer_size, .writable = writable};
-    tombac_status status = check(s, s->api->allocate(&made->address, made->size ? made->size : 1, s->stream),
-        "allocating memory on the GPU");
-    if (status != TOMBAC_OK) return status;
-    s->copy_count++;
-    *found = made;
-    if (!made->size) return TOMBAC_OK;
-    return check(
-        s, s->api->upload(made->address, made->host, made->size, s->stream), "copying a buffer to the GPU");
-}
-
-static tombac_status make_records(run_state *s)
-{
-    if (!s->code->records) return TOMBAC_OK;
-    tb_cuda_records empty = {0};
-    tombac_status status =
-        check(s, s->api->allocate(&s->records, sizeof empty + TB_CUDA_RECORD_BYTES, s->stream),
-            "allocating memory for the log on the GPU");
-    s->launch.records = s->records;
-    if (status != TOMBAC_OK) return status;
-    status = check(s, s->api->upload(s->records, &empty, sizeof empty, s->stream), "copying to the GPU");
-    return status == TOMBAC_OK ? check(s, s->api->stream_wait(s->stream), "copying to the GPU") : status;
-}
-
-static tombac_status download(run_state *s)
-{
+    static const tb_cuda_records empty;
     tombac_status status = TOMBAC_OK;
-    for (size_t i = 0; i < s->copy_count && status == TOMBAC_OK; i++) {
-        const copy *c = &s->copies[i];
-        if (!c->writable || !c->size) continue;
-        status = check(
-            s, s->api->download(c->host, c->address, c->size, s->stream), "copying a buffer from the GPU");
-    }
+    if (!b->lane->records)
+        status = cuda_allocate(b->gpu, sizeof empty + TB_CUDA_RECORD_BYTES, &b->lane->records, b->error);
+    launch->records = b->lane->records;
     if (status != TOMBAC_OK) return status;
-    return check(s, s->api->stream_wait(s->stream), "copying buffers from the GPU");
+    return check(b, b->api->upload(b->lane->records, &empty, sizeof empty, b->stream), "copying to the GPU");
 }
 
-static tombac_status read_records(run_state *s)
+static tombac_status read_records(batch *b, const cuda_code *code, const rt_run *run)
 {
-    if (!s->code->records) return TOMBAC_OK;
     tb_cuda_records header;
-    tombac_status status =
-        check(s, s->api->download(&header, s->records, sizeof header, s->stream), "reading the log");
-    if (status == TOMBAC_OK) status = check(s, s->api->stream_wait(s->stream), "reading the log");
-    if (status != TOMBAC_OK || !header.used) return status;
+    cuda_address records = b->lane->records;
+    cuda_result result = b->api->download(&header, records, sizeof header, b->stream);
+    if (!result) result = b->api->stream_wait(b->stream);
+    if (result || !header.used) return check(b, result, "reading the log");
     size_t size = header.used < TB_CUDA_RECORD_BYTES ? header.used : TB_CUDA_RECORD_BYTES;
     char *bytes = malloc(size);
-    if (!bytes) return tb_fail_memory(s->error);
-    status =
-        check(s, s->api->download(bytes, s->records + sizeof header, size, s->stream), "reading the log");
-    if (status == TOMBAC_OK) status = check(s, s->api->stream_wait(s->stream), "reading the log");
-    if (status == TOMBAC_OK) status = cuda_records_report(s->code, &header, bytes, &s->run->log, s->error);
+    if (!bytes) return tb_fail_memory(b->error);
+    result = b->api->download(bytes, records + sizeof header, size, b->stream);
+    if (!result) result = b->api->stream_wait(b->stream);
+    tombac_status status = result ? check(b, result, "reading the log")
+                                  : cuda_records_report(code, &header, bytes, &run->log, b->error);
     free(bytes);
     return status;
 }
 
-/* ---- Parameters ---- */
+/* ---- One launch ---- */
 
-static tombac_status bind_arguments(run_state *s)
+static tombac_status bind_arguments(
+    batch *b, const cuda_code *code, const rt_run *run, tb_cuda_launch *launch)
 {
-    const rt_manifest *manifest = s->code->manifest;
+    const rt_manifest *manifest = code->manifest;
     size_t n = 0, offset = manifest->static_threadgroup_memory;
     tombac_status status = TOMBAC_OK;
-    s->parameters[n++] = &s->launch;
+    b->parameters[n++] = launch;
     for (size_t i = 0; i < manifest->argument_count && status == TOMBAC_OK; i++) {
-        const rt_binding *binding = &s->run->bindings[i];
-        copy *found;
-        switch (s->code->kinds[i]) {
+        const rt_binding *binding = &run->bindings[i];
+        switch (code->kinds[i]) {
         case 'p':
-            status = find_copy(s, binding, manifest->arguments[i].writable, &found);
-            if (status != TOMBAC_OK) break;
-            s->values[i] = found->address + (uint64_t)((char *)binding->address - (char *)found->host);
-            s->parameters[n++] = &s->values[i];
+            status =
+                cuda_uses_find(&b->uses, binding, manifest->arguments[i].writable, &b->values[i], b->error);
+            b->parameters[n++] = &b->values[i];
             break;
-        case 'v': s->parameters[n++] = binding->address; break;
+        case 'v': b->parameters[n++] = binding->address; break;
         case 't':
             offset = (offset + 15) / 16 * 16;
-            s->values[i] = offset;
-            s->parameters[n++] = &s->values[i];
+            b->values[i] = offset;
+            b->parameters[n++] = &b->values[i];
             offset += binding->size;
             break;
         default: break;
@@ -140,33 +93,43 @@ static tombac_status bind_arguments(run_state *s)
     return status;
 }
 
-/* ---- The launch ---- */
-
-static tombac_status launch(run_state *s)
+static tombac_status place(const rt_run *run, tb_cuda_launch *launch, unsigned grid[3], tombac_error **error)
 {
-    const uint32_t *groups = s->run->dispatch.threadgroups_per_grid;
-    const uint32_t *size = s->run->dispatch.dispatch_threads_per_threadgroup;
+    const uint32_t *groups = run->dispatch.threadgroups_per_grid;
     uint64_t x = groups[0], y = groups[1], z = groups[2];
     if (x > MAX_GRID_X || y > MAX_PLACED || z > MAX_PLACED) {
         unsigned __int128 all = (unsigned __int128)x * y * z;
         if (all > (unsigned __int128)MAX_GRID_X * MAX_PLACED)
             return tb_fail(
-                s->error, TOMBAC_ERROR_UNSUPPORTED, "the grid has more threadgroups than the GPU takes");
-        s->launch.linear = 1;
+                error, TOMBAC_ERROR_UNSUPPORTED, "the grid has more threadgroups than the GPU takes");
+        launch->linear = 1;
         x = all < MAX_GRID_X ? (uint64_t)all : MAX_GRID_X;
         y = (uint64_t)((all + x - 1) / x);
         z = 1;
     }
-    unsigned block = (size[0] * size[1] * size[2] + TB_SIMD_WIDTH - 1) / TB_SIMD_WIDTH * TB_SIMD_WIDTH;
-    tombac_status status = check(s, s->api->event_record(s->begin, s->stream), "starting the kernel");
-    if (status != TOMBAC_OK) return status;
-    status = check(s,
-        s->api->launch(s->code->function, (unsigned)x, (unsigned)y, (unsigned)z, block, 1, 1,
-            (unsigned)s->run->threadgroup_memory, s->stream, s->parameters, NULL),
-        "starting the kernel");
-    if (status != TOMBAC_OK) return status;
-    return check(s, s->api->event_record(s->end, s->stream), "starting the kernel");
+    grid[0] = (unsigned)x, grid[1] = (unsigned)y, grid[2] = (unsigned)z;
+    return TOMBAC_OK;
 }
+
+static tombac_status start(batch *b, const cuda_code *code, const rt_run *run)
+{
+    tb_cuda_launch launch = {.dispatch = run->dispatch};
+    unsigned grid[3] = {0};
+    tombac_status status = code->records ? make_records(b, &launch) : TOMBAC_OK;
+    if (status == TOMBAC_OK) status = bind_arguments(b, code, run, &launch);
+    if (status == TOMBAC_OK) status = place(run, &launch, grid, b->error);
+    if (status != TOMBAC_OK) return status;
+    const uint32_t *size = run->dispatch.dispatch_threads_per_threadgroup;
+    unsigned block = (size[0] * size[1] * size[2] + TB_SIMD_WIDTH - 1) / TB_SIMD_WIDTH * TB_SIMD_WIDTH;
+    cuda_result result = run->seconds ? b->api->event_record(b->lane->begin, b->stream) : 0;
+    if (!result)
+        result = b->api->launch(code->function, grid[0], grid[1], grid[2], block, 1, 1,
+            (unsigned)run->threadgroup_memory, b->stream, b->parameters, NULL);
+    if (!result && run->seconds) result = b->api->event_record(b->lane->end, b->stream);
+    return check(b, result, "starting the kernel");
+}
+
+/* ---- Waiting ---- */
 
 static double now(void)
 {
@@ -175,78 +138,84 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static tombac_status wait(run_state *s)
+static tombac_status wait(batch *b, double time_limit)
 {
-    if (s->run->time_limit <= 0) return check(s, s->api->stream_wait(s->stream), "running the kernel");
-    double deadline = now() + s->run->time_limit;
+    if (time_limit <= 0) return check(b, b->api->stream_wait(b->stream), "running the kernel");
+    double deadline = now() + time_limit;
     for (;;) {
-        cuda_result result = s->api->stream_query(s->stream);
-        if (result != CUDA_ERROR_NOT_READY) return check(s, result, "running the kernel");
+        cuda_result result = b->api->stream_query(b->stream);
+        if (result != CUDA_ERROR_NOT_READY) return check(b, result, "running the kernel");
         if (now() > deadline) {
-            s->abandoned = true;
-            atomic_store(&s->code->gpu->busy, true);
-            return tb_fail(s->error, TOMBAC_ERROR_TIMEOUT,
+            b->abandoned = true;
+            atomic_store(&b->gpu->busy, true);
+            return tb_fail(b->error, TOMBAC_ERROR_TIMEOUT,
                 "the launch did not end within %g s; the GPU stays busy with it until this process ends",
-                s->run->time_limit);
+                time_limit);
         }
         nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
     }
 }
 
-static void measure(run_state *s)
+static void measure(batch *b, const rt_run *run)
 {
     float milliseconds;
-    if (s->run->seconds && !s->api->event_elapsed(&milliseconds, s->begin, s->end)) {
-        *s->run->seconds = 1e-3 * (double)milliseconds;
-    }
+    if (run->seconds && !b->api->event_elapsed(&milliseconds, b->lane->begin, b->lane->end))
+        *run->seconds = 1e-3 * (double)milliseconds;
+}
+
+/* Starts one launch, and waits for it where the next must not start before. */
+static tombac_status step(batch *b, const cuda_code *code, const rt_run *run, bool last)
+{
+    tombac_status status = start(b, code, run);
+    if (status != TOMBAC_OK || !(last || code->records || run->time_limit > 0 || run->seconds)) return status;
+    status = wait(b, run->time_limit);
+    b->ran = status == TOMBAC_OK;
+    if (b->ran) measure(b, run);
+    return b->ran && code->records ? read_records(b, code, run) : status;
 }
 
 /* ---- All ---- */
 
-static tombac_status open_state(run_state *s)
+static tombac_status open_batch(batch *b, rt_code *const *codes, size_t count)
 {
-    size_t count = s->code->manifest->argument_count;
-    s->copies = calloc(count + 1, sizeof *s->copies);
-    s->parameters = calloc(count + 2, sizeof *s->parameters);
-    s->values = calloc(count + 1, sizeof *s->values);
-    if (!s->copies || !s->parameters || !s->values) return tb_fail_memory(s->error);
-    tombac_status status = cuda_gpu_enter(s->code->gpu, s->error);
-    if (status != TOMBAC_OK) return status;
-    cuda_result result = s->api->stream_create(&s->stream, 1);
-    if (!result) result = s->api->event_create(&s->begin, 0);
-    if (!result) result = s->api->event_create(&s->end, 0);
-    return check(s, result, "preparing a launch");
-}
-
-static void close_state(run_state *s)
-{
-    for (size_t i = 0; i < s->copy_count && !s->abandoned; i++) s->api->free(s->copies[i].address, s->stream);
-    if (!s->abandoned) {
-        if (s->records) s->api->free(s->records, s->stream);
-        if (s->begin) s->api->event_destroy(s->begin);
-        if (s->end) s->api->event_destroy(s->end);
-        if (s->stream) s->api->stream_destroy(s->stream);
+    size_t all = 0, most = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t arguments = ((const cuda_code *)codes[i])->manifest->argument_count;
+        all += arguments;
+        if (arguments > most) most = arguments;
     }
-    free(s->copies);
-    free(s->parameters);
-    free(s->values);
+    b->parameters = calloc(most + 2, sizeof *b->parameters);
+    b->values = calloc(most + 1, sizeof *b->values);
+    if (!b->parameters || !b->values) return tb_fail_memory(b->error);
+    tombac_status status = cuda_lane_take(b->gpu, &b->lane, b->error);
+    if (status != TOMBAC_OK) return status;
+    b->stream = b->lane->stream;
+    return cuda_uses_open(&b->uses, b->gpu, b->stream, all, b->error);
 }
 
-tombac_status cuda_run(cuda_code *code, const rt_run *run, tombac_error **error)
+/* `status` so far; the first failure counts. What was started before a failure is waited for: it uses memory.
+ */
+static tombac_status close_batch(batch *b, tombac_status status)
 {
-    run_state s = {.code = code,
-        .api = &code->gpu->api,
-        .run = run,
-        .error = error,
-        .launch = {.dispatch = run->dispatch}};
-    tombac_status status = open_state(&s);
-    if (status == TOMBAC_OK) status = make_records(&s);
-    if (status == TOMBAC_OK) status = bind_arguments(&s);
-    if (status == TOMBAC_OK) status = launch(&s);
-    if (status == TOMBAC_OK) status = wait(&s);
-    if (status == TOMBAC_OK) measure(&s);
-    if (status == TOMBAC_OK) status = read_records(&s);
-    if (status == TOMBAC_OK) status = download(&s);
-    close_state(&s);
-    return status;
+    if (status != TOMBAC_OK && !b->abandoned && !b->ran && b->lane) b->ran = !b->api->stream_wait(b->stream);
+    tombac_status closed =
+        cuda_uses_close(&b->uses, b->ran, b->abandoned, status == TOMBAC_OK ? b->error : NULL);
+    if (!b->abandoned) cuda_lane_return(b->gpu, b->lane);
+    free(b->parameters);
+    free(b->values);
+    return status == TOMBAC_OK ? closed : status;
+}
+
+tombac_status cuda_run_all(cuda_gpu *gpu, rt_code *const *codes, const rt_run *const *runs, size_t count,
+    size_t *failed, tombac_error **error)
+{
+    batch b = {.gpu = gpu, .api = &gpu->api, .error = error};
+    tombac_status status = open_batch(&b, codes, count);
+    for (size_t i = 0; i < count && status == TOMBAC_OK; i++) {
+        bool waited = i == 0 || b.ran;
+        b.ran = false;
+        status = step(&b, (const cuda_code *)codes[i], runs[i], i + 1 == count);
+        *failed = waited || b.ran ? i : count; /* else it may be one before it */
+    }
+    return close_batch(&b, status);
 }
