@@ -148,6 +148,7 @@ typedef struct tombac_compile_options {
     const char *const *include_folders;
     size_t include_folder_count;
     bool no_cache;                      /* neither read nor write the compile cache */
+    bool debug;                         /* code for a debugger: source lines and variables, hardly optimised */
 } tombac_compile_options;               /* all zero: the defaults */
 
 /* Opens a Metal source; lists its kernels but compiles none of them. `options` may be NULL. Fails with

@@ -93,7 +93,8 @@ static tombac_status prepare(
                 .constant_count = request->constant_count,
                 .math = kernel->has_math ? kernel->math : request->options.math,
                 .math_library = library,
-                .target = target_level(request)};
+                .target = target_level(request),
+                .debug = request->options.debug};
             status = ir_prepare(&prepared, &j->kernel, error);
         } else {
             status = tb_fail_memory(error);

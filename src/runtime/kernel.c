@@ -174,7 +174,6 @@ tombac_status tombac_kernel_create(tombac_library *library, const char *name,
                 .engine = driver->name,
                 .target = driver->target ? driver->target(library->device->driver_state) : rt_target_host(),
                 .driver_target = driver->target != NULL,
-                .line_tables = driver->line_tables,
                 .values = values,
                 .value_count = constant_count}};
         double begin = rt_now();
