@@ -131,7 +131,7 @@ static tombac_status require_engine(const cc_request *request, tombac_error **er
 static tombac_status generate_cpu(
     ir_kernel *kernel, bool assembly, tb_text *object, size_t *context_size, tombac_error **error)
 {
-    cpu_options options = {.target = kernel->target};
+    cpu_options options = {.target = kernel->target, .debug = kernel->debug, .subprogram = kernel->subprogram};
     memcpy(options.threads, kernel->kernel->required_threads, sizeof options.threads);
     cpu_set_llvm_options();
     tombac_status status = ir_optimise(kernel, error);
@@ -143,7 +143,7 @@ static tombac_status generate_cpu(
     status = cpu_target_machine(kernel->target, &machine, error);
     if (status != TOMBAC_OK) return status;
     status = cpu_vectorise(kernel->module, &options, context_size, error);
-    if (status == TOMBAC_OK) status = cpu_optimise(kernel->module, machine, error);
+    if (status == TOMBAC_OK) status = cpu_optimise(kernel->module, machine, kernel->debug, error);
     if (status == TOMBAC_OK) status = cpu_emit(kernel->module, machine, true, object, error);
     LLVMDisposeTargetMachine(machine);
     return status;
@@ -281,13 +281,14 @@ tombac_status cc_emit_simd(const cc_request *request, tb_text *output, tb_text *
     for_cpu.engine = "cpu";
     tombac_status status = cc_job_open(&for_cpu, &j, diagnostics, error);
     if (status != TOMBAC_OK) return status;
-    cpu_options options = {.target = j.kernel->target};
+    cpu_options options = {
+        .target = j.kernel->target, .debug = j.kernel->debug, .subprogram = j.kernel->subprogram};
     size_t context_size;
     memcpy(options.threads, j.kernel->kernel->required_threads, sizeof options.threads);
     cpu_set_llvm_options();
     status = ir_optimise(j.kernel, error);
     if (status == TOMBAC_OK) status = cpu_vectorise(j.kernel->module, &options, &context_size, error);
-    if (status == TOMBAC_OK) status = cpu_optimise(j.kernel->module, j.kernel->machine, error);
+    if (status == TOMBAC_OK) status = cpu_optimise(j.kernel->module, j.kernel->machine, j.kernel->debug, error);
     if (status == TOMBAC_OK) {
         char *text = LLVMPrintModuleToString(j.kernel->module);
         tb_text_puts(output, text);

@@ -74,8 +74,9 @@ static void store(variables *v, LLVMValueRef before, const ir_assignment *a)
     LLVMBuilderRef b = unit->builder;
     LLVMValueRef value = a->value, offset = LLVMConstInt(unit->i64, a->offset, false);
     LLVMPositionBuilderBefore(b, before);
-    bool has_line = LLVMIsAInstruction(value) && !LLVMIsAPHINode(value);
-    LLVMSetCurrentDebugLocation2(b, has_line ? LLVMInstructionGetDebugLoc(value) : NULL);
+    LLVMMetadataRef line = LLVMIsAInstruction(value) && !LLVMIsAPHINode(value) ? LLVMInstructionGetDebugLoc(value) : NULL;
+    if (line && LLVMDILocationGetInlinedAt(line) != a->inlined_at) line = NULL; /* a parameter: computed elsewhere */
+    LLVMSetCurrentDebugLocation2(b, line);
     LLVMTypeRef type = LLVMTypeOf(value);
     if (LLVMGetTypeKind(type) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) < 8)
         value = LLVMBuildZExt(b, value, unit->i8, "");

@@ -34,6 +34,8 @@ typedef struct cpu_options {
      * multiple of 32 threads, for rows of 16 and 8 where the kernel asks for y or z, and for all else; where
      * the size is known, for that and all else. */
     uint32_t threads[3];
+    bool debug; /* code for a debugger: lines and variables, hardly optimised */
+    LLVMMetadataRef subprogram; /* of the kernel's function, for debugging */
     struct cpu_report *report; /* receives what was decided (report.h); NULL: nobody asks */
 } cpu_options;
 
@@ -47,7 +49,7 @@ tombac_status cpu_target_machine(const char *target, LLVMTargetMachineRef *machi
  * SIMD-group. */
 tombac_status cpu_vectorise(
     LLVMModuleRef module, const cpu_options *options, size_t *context_size, tombac_error **error);
-tombac_status cpu_optimise(LLVMModuleRef module, LLVMTargetMachineRef machine, tombac_error **error);
+tombac_status cpu_optimise(LLVMModuleRef module, LLVMTargetMachineRef machine, bool debug, tombac_error **error);
 tombac_status cpu_emit(
     LLVMModuleRef module, LLVMTargetMachineRef machine, bool assembly, tb_text *out, tombac_error **error);
 /* All three; the machine is made by cpu_target_machine. */

@@ -6,7 +6,7 @@
  * steps inlined. With barriers a round runs every SIMD-group to its next barrier, until all have returned; a
  * SIMD-group's context begins with the number of the barrier at which it waits (0: it has returned).
  * SIMD-groups that wait at different barriers are the program's fault and reported. */
-#include "compiler/cpu/kernel.h"
+#include "compiler/cpu/debug.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -31,6 +31,7 @@ static void function_attributes(cpu_kernel *k, LLVMValueRef function)
     add_string(k, function, "target-features", CPU_TARGET_FEATURES);
     add_string(k, function, "prefer-vector-width", k->piece_bytes == 64 ? "512" : "256");
     add_string(k, function, "min-legal-vector-width", k->piece_bytes == 64 ? "512" : "256");
+    if (k->options->debug) add_string(k, function, "frame-pointer", "all");
     LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, cpu_attribute(k, "nounwind", 0));
 }
 
@@ -171,6 +172,7 @@ LLVMValueRef cpu_step_emit(cpu_kernel *k, const char *name)
     k->entry = cpu_new_block(k, "entry");
     LLVMBasicBlockRef values = cpu_new_block(k, "positions");
     k->init = cpu_new_block(k, "start");
+    cpu_debug_begin(k, name);
     LLVMPositionBuilderAtEnd(k->entry_builder, k->entry);
     LLVMPositionBuilderAtEnd(k->builder, values);
     find_positions(k);
@@ -180,6 +182,7 @@ LLVMValueRef cpu_step_emit(cpu_kernel *k, const char *name)
     LLVMPositionBuilderAtEnd(k->builder, values);
     if (!k->has_barrier) {
         LLVMBuildBr(k->builder, k->init);
+        cpu_debug_end(k);
         return k->step;
     }
     LLVMValueRef states =
@@ -187,6 +190,7 @@ LLVMValueRef cpu_step_emit(cpu_kernel *k, const char *name)
     for (int i = 0; i < k->barrier_count; i++)
         LLVMAddCase(states, cpu_int(k->i32, (uint64_t)i + 1), k->barriers[i].resume);
     cpu_barrier_save(k);
+    cpu_debug_end(k);
     return k->step;
 }
 
@@ -429,6 +433,7 @@ void cpu_entry_emit(cpu_kernel *k, const cpu_variant *variants, int count)
     function_attributes(k, e.function);
     add_parameter_attributes(k, e.function, 0, dispatch_attributes);
     e.arguments = cpu_alloc(&k->job, e.kernel_arguments + PARAM_COUNT, sizeof *e.arguments);
+    cpu_debug_entry(k, e.function);
     LLVMPositionBuilderAtEnd(e.b, new_block(&e, "entry"));
 
     LLVMValueRef dispatch = LLVMGetParam(e.function, 0), group = LLVMGetParam(e.function, 2);

@@ -146,6 +146,7 @@ typedef struct cpu_kernel {
     struct cpu_barrier *barriers;
     int barrier_count;
     struct cpu_pending_store *pending_store;
+    struct cpu_debug *debug; /* debug.c */
     struct cpu_log_call *log_first, *log_last; /* calls of the log line that is being collected */
     int log_leader;
 } cpu_kernel;

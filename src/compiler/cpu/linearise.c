@@ -15,7 +15,7 @@
  * Phis: edges store into `incoming` slots, under the edge's mask where lanes may come by several edges; the
  * block reads them on entry. All values of an edge are read before the first is stored, since phis are
  * parallel copies. */
-#include "compiler/cpu/kernel.h"
+#include "compiler/cpu/debug.h"
 
 #include <stdlib.h>
 
@@ -256,10 +256,13 @@ static void emit_block(cpu_kernel *k, int b, const int *first_join, const int *n
     enter_block(k, b);
     for (int v = block->first_value; v < block->first_value + block->value_count; v++) {
         cpu_value *value = &k->values[v];
-        if (is_phi(value->ir) || value->done) continue;
+        if (is_phi(value->ir)) continue;
+        cpu_debug_at(k, value->ir);
+        if (value->done) continue;
         cpu_emit_instruction(k, value);
         if (value->operation.kind == OP_BARRIER) k->mask = leader_mask(k, b);
     }
+    cpu_debug_at(k, LLVMGetBasicBlockTerminator(block->ir));
     kill_phis(k, first_join, next_join, b);
     cpu_limit_poll(k, b);
     emit_branch(k, b);
@@ -301,7 +304,7 @@ static void make_slots(cpu_kernel *k)
     for (int v = 0; v < k->value_count; v++) {
         cpu_value *value = &k->values[v];
         if (!value->type) continue;
-        value->crosses = !value->again && (value->counts || crosses_as(k, value, value->ir));
+        value->crosses = !value->again && (k->options->debug || value->counts || crosses_as(k, value, value->ir));
         for (int i = 0; i < (value->copies ? value->copies : 1); i++) {
             if (is_phi(value->ir)) value->incoming[i] = cpu_alloca(k, value->type, "phi");
             if (value->crosses) value->slot[i] = cpu_alloca(k, value->type, "value");

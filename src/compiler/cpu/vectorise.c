@@ -1,8 +1,7 @@
 /* The passes in their order, once per variant of the code; see kernel.h and cpu.h. */
-#include "compiler/cpu/kernel.h"
+#include "compiler/cpu/debug.h"
 
 #include <llvm-c/Analysis.h>
-#include <llvm-c/DebugInfo.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -34,6 +33,7 @@ void cpu_set_up(cpu_kernel *k, LLVMModuleRef module, const cpu_options *options)
 
 void cpu_tear_down(cpu_kernel *k)
 {
+    cpu_debug_free(k);
     if (k->builder) LLVMDisposeBuilder(k->builder);
     if (k->entry_builder) LLVMDisposeBuilder(k->entry_builder);
     cpu_job_free(&k->job);
@@ -136,7 +136,7 @@ static void vectorise(cpu_kernel *k, LLVMModuleRef module, const cpu_options *op
     if (k->index_assumed) declare_assumption(k);
     cpu_entry_emit(k, variants, count);
     LLVMDeleteFunction(k->function);
-    LLVMStripModuleDebugInfo(k->module);
+    cpu_debug_finish(k);
     verify(k);
     *context_size = k->context_used;
 }

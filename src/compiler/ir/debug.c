@@ -47,6 +47,24 @@ bool ir_assignment_same(const ir_assignment *a, const ir_assignment *b)
     return a->variable == b->variable && a->inlined_at == b->inlined_at;
 }
 
+void ir_scope_forget_variables(LLVMContextRef context, LLVMMetadataRef scope)
+{
+    enum { SCOPE = 1, RETAINED_NODES = 7 }; /* operands of a DISubprogram; a DILexicalBlock has its scope there, too */
+    for (int depth = 0; scope && depth < 64; depth++) {
+        LLVMValueRef node = LLVMMetadataAsValue(context, scope), operands[32];
+        int count = LLVMGetMDNodeNumOperands(node);
+        if (count > 32 || count <= SCOPE) return;
+        LLVMGetMDNodeOperands(node, operands);
+        LLVMMetadataKind kind = LLVMGetMetadataKind(scope);
+        if (kind == LLVMDISubprogramMetadataKind) {
+            if (count > RETAINED_NODES && operands[RETAINED_NODES])
+                LLVMReplaceMDNodeOperandWith(node, RETAINED_NODES, LLVMMDNodeInContext2(context, NULL, 0));
+            return;
+        }
+        scope = operands[SCOPE] ? LLVMValueAsMetadata(operands[SCOPE]) : NULL;
+    }
+}
+
 /* Operands of a DILocalVariable: scope, name, file, type, annotations. */
 static LLVMValueRef operand_of(LLVMContextRef context, LLVMMetadataRef variable, unsigned number)
 {

@@ -20,6 +20,9 @@ bool ir_assignment_read(LLVMDbgRecordRef record, LLVMTargetDataRef layout, ir_as
 /* Same variable, same inlined call? */
 bool ir_assignment_same(const ir_assignment *a, const ir_assignment *b);
 
+/* Lets the function that the scope lies in forget its list of variables, of which others now take the place. */
+void ir_scope_forget_variables(LLVMContextRef context, LLVMMetadataRef scope);
+
 /* Parts of a DILocalVariable. */
 LLVMMetadataRef ir_variable_scope(LLVMContextRef context, LLVMMetadataRef variable);
 LLVMMetadataRef ir_variable_type(LLVMContextRef context, LLVMMetadataRef variable);
