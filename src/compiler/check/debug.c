@@ -67,13 +67,23 @@ static void collect(variables *v, LLVMValueRef before, const ir_assignment *a)
     note(v, a);
 }
 
+/* Where the value is known: `before`, or behind the value itself where the records got in front of it. */
+static LLVMValueRef place_of(LLVMValueRef before, LLVMValueRef value)
+{
+    if (!LLVMIsAInstruction(value) || LLVMIsAPHINode(value) || LLVMGetInstructionParent(value) != LLVMGetInstructionParent(before))
+        return before;
+    for (LLVMValueRef i = before; i; i = LLVMGetNextInstruction(i))
+        if (i == value) return LLVMGetNextInstruction(i);
+    return before;
+}
+
 static void store(variables *v, LLVMValueRef before, const ir_assignment *a)
 {
     check_unit *unit = v->unit;
     const variable *to = find(v, a);
     LLVMBuilderRef b = unit->builder;
     LLVMValueRef value = a->value, offset = LLVMConstInt(unit->i64, a->offset, false);
-    LLVMPositionBuilderBefore(b, before);
+    LLVMPositionBuilderBefore(b, place_of(before, value));
     LLVMMetadataRef line = LLVMIsAInstruction(value) && !LLVMIsAPHINode(value) ? LLVMInstructionGetDebugLoc(value) : NULL;
     if (line && LLVMDILocationGetInlinedAt(line) != a->inlined_at) line = NULL; /* a parameter: computed elsewhere */
     LLVMSetCurrentDebugLocation2(b, line);

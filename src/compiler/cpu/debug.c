@@ -4,7 +4,7 @@
  * location of the kernel's IR is copied with the step's at the end of its inlined-at chain. So the kernel's own
  * description serves all variants. A variable becomes an array in the step's frame, one element per thread; where the
  * kernel assigns it, the active threads' elements are stored, by volatile accesses, which keeps the array in memory.
- * Across a barrier variables are assigned anew only where the kernel does; the frame does not live on. */
+ * In kernels with barriers, whose frame does not live on, the arrays lie in the SIMD-group's context. */
 #include "compiler/cpu/debug.h"
 
 #include "compiler/ir/debug.h"
@@ -15,8 +15,9 @@
 typedef struct debug_variable {
     struct debug_variable *next;
     ir_assignment first;
-    uint64_t bytes; /* of one thread */
-    LLVMValueRef memory;
+    uint64_t bytes;      /* of one thread */
+    LLVMValueRef memory; /* NULL: in the context, */
+    uint64_t offset;     /* there */
 } debug_variable;
 
 typedef struct debug_scope {
@@ -30,6 +31,7 @@ typedef struct cpu_debug {
     LLVMMetadataRef step; /* location of the step's own code */
     debug_variable *variables;
     debug_scope *scopes;
+    LLVMValueRef context; /* variable that holds the context's address */
 } cpu_debug;
 
 static cpu_debug *state(cpu_kernel *k)
@@ -62,8 +64,30 @@ void cpu_debug_begin(cpu_kernel *k, const char *name)
     d->step = describe_function(k, d, k->step, name);
     d->variables = NULL;
     d->scopes = NULL;
+    d->context = NULL;
     LLVMSetCurrentDebugLocation2(k->builder, d->step);
     LLVMSetCurrentDebugLocation2(k->entry_builder, d->step);
+}
+
+/* Where an array of `bytes` for all threads lies; *expression leads there from the returned variable of the frame. */
+static LLVMValueRef make_room(cpu_kernel *k, cpu_debug *d, debug_variable *v, LLVMMetadataRef *expression)
+{
+    enum { DEREFERENCE = 0x06, PLUS_CONSTANT = 0x23 }; /* DW_OP_deref, DW_OP_plus_uconst */
+    if (!k->has_barrier) {
+        v->memory = cpu_alloca(k, LLVMArrayType2(k->i8, v->bytes * LANES), "variable");
+        LLVMSetAlignment(v->memory, 64);
+        *expression = LLVMDIBuilderCreateExpression(d->info, NULL, 0);
+        return v->memory;
+    }
+    if (!d->context) {
+        d->context = cpu_alloca(k, k->ptr, "context.home");
+        LLVMSetVolatile(LLVMBuildStore(k->entry_builder, k->parameter[PARAM_CONTEXT], d->context), true);
+    }
+    v->offset = k->context_used;
+    k->context_used += (size_t)(v->bytes * LANES + 63) / 64 * 64;
+    uint64_t way[3] = {DEREFERENCE, PLUS_CONSTANT, v->offset};
+    *expression = LLVMDIBuilderCreateExpression(d->info, way, 3);
+    return d->context;
 }
 
 void cpu_debug_end(cpu_kernel *k)
@@ -130,11 +154,11 @@ static debug_variable *find_variable(cpu_kernel *k, cpu_debug *d, const ir_assig
         LLVMDIVariableGetLine(a->variable), array, true, LLVMDIFlagZero, 0);
     ir_scope_forget_variables(k->context, scope);
     debug_variable *v = cpu_alloc(&k->job, 1, sizeof *v);
-    *v = (debug_variable){d->variables, *a, bytes, cpu_alloca(k, LLVMArrayType2(k->i8, bytes * LANES), "variable")};
+    *v = (debug_variable){.next = d->variables, .first = *a, .bytes = bytes};
     d->variables = v;
-    LLVMSetAlignment(v->memory, 64);
-    LLVMMetadataRef plain = LLVMDIBuilderCreateExpression(d->info, NULL, 0);
-    LLVMDIBuilderInsertDeclareRecordAtEnd(d->info, v->memory, variable, plain, map_location(k, d, a->location), k->entry);
+    LLVMMetadataRef expression;
+    LLVMValueRef home = make_room(k, d, v, &expression);
+    LLVMDIBuilderInsertDeclareRecordAtEnd(d->info, home, variable, expression, map_location(k, d, a->location), k->entry);
     return v;
 }
 
@@ -164,7 +188,8 @@ static void assign(cpu_kernel *k, cpu_debug *d, const ir_assignment *a)
     }
     LLVMValueRef bits = cpu_mask_bits(k, k->mask);
     for (int lane = 0; lane < LANES; lane++) { /* elements may be parts of a struct: one by one */
-        LLVMValueRef number = cpu_int(k->i32, (uint64_t)lane), at = cpu_at(k, v->memory, (int64_t)((uint64_t)lane * v->bytes + a->offset));
+        LLVMValueRef number = cpu_int(k->i32, (uint64_t)lane), at = v->memory ? v->memory : k->parameter[PARAM_CONTEXT];
+        at = cpu_at(k, at, (int64_t)(v->offset + (uint64_t)lane * v->bytes + a->offset));
         LLVMValueRef new = LLVMBuildExtractElement(k->builder, vector, number, "");
         if (k->mask != k->all) {
             LLVMValueRef old = LLVMBuildLoad2(k->builder, type, at, "");
