@@ -49,7 +49,7 @@
  *   - Environment: TOMBAC_CC (path of tombac-cc), TOMBAC_CC_TIME and TOMBAC_CC_MEMORY (limits of one compilation in seconds,
  *     60, and bytes of address space, 8 GiB; 0: none), TOMBAC_CACHE and TOMBAC_CACHE_SIZE (the compile cache's folder and
  *     limit in bytes, 1G; 0: off), TOMBAC_TIME_LIMIT (seconds that a launch may take) and TOMBAC_TRACE (a file for a record of
- *     what ran when), both read by tombac_device_open.
+ *     what ran when), both read by tombac_device_open; TOMBAC_PERF (1: /tmp/perf-PID.map names kernels for perf).
  */
 #ifndef TOMBAC_TOMBAC_H
 #define TOMBAC_TOMBAC_H

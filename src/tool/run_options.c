@@ -31,6 +31,7 @@ static const char help[] =
     "  --std STANDARD            language version, as metal3.1; default metal3.2\n"
     "  --math fast|relaxed|safe  floating-point rules; default fast\n"
     "  -D NAME[=VALUE]  -I FOLDER  define a macro; search a folder for included files\n"
+    "  -g                        code for a debugger (gdb)\n"
     "  --no-cache                compile anew, leave the compile cache alone\n\n"
     "Results:\n"
     "  --print NAME[:N|:all]     print N elements of a buffer; default: 8 of each writable buffer\n"

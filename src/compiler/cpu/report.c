@@ -257,7 +257,7 @@ void cpu_report_end_variant(cpu_kernel *k)
     note_barriers(k);
     note_loops(k); /* last: notes count on the number of loops before */
     cpu_report_variant *v = &r->variants[r->variant_count++];
-    v->context = k->context_used;
+    v->context = k->has_barrier || k->context_used > 64 ? k->context_used : 0;
     if (k->variant == LAYOUT_GENERAL)
         snprintf(v->name, sizeof v->name, "any shape");
     else
