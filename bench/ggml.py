@@ -58,13 +58,12 @@ def pack(value, argument):
 
 class Metal:
     """A Metal source through libtombac."""
-    def __init__(self, build, source, folder):
+    def __init__(self, build, source, folder, device="cpu"):
         self.lib = c.CDLL(str(pathlib.Path(build) / "lib/libtombac.so"))
         self.lib.tombac_error_message.restype = c.c_char_p
         self.lib.tombac_kernel_reflection_json.restype = c.c_char_p
-        self.lib.tombac_buffer_contents.restype = c.c_void_p
         self.device, self.library = c.c_void_p(), c.c_void_p()
-        self.call("device_open", b"cpu", c.byref(self.device))
+        self.call("device_open", device.encode(), c.byref(self.device))
         options = Options(folders=(c.c_char_p * 1)(str(folder).encode()), folder_count=1)
         self.call("library_create_from_file", self.device, str(source).encode(), c.byref(options), c.byref(self.library))
 
@@ -83,9 +82,10 @@ class Metal:
         reflection = reflection.get("kernel", reflection)
         reflected = {a["index"]: a for a in reflection["arguments"] if a["kind"] != "threadgroup"}
         self.call("launch_create", code, c.byref(launch))
+        self.last_launch = launch
         for index, value in arguments.items():
-            if isinstance(value, dict):
-                data = pack(value, reflected[index])
+            if isinstance(value, dict) or not np.ndim(value):
+                data = pack(value, reflected[index]) if isinstance(value, dict) else np.asarray(value).tobytes()
                 self.call("launch_set_bytes", launch, index, data, c.c_size_t(len(data)))
                 continue
             value = np.ascontiguousarray(value)
@@ -102,7 +102,10 @@ class Metal:
 
         def read(index):
             like = arguments[index]
-            found = c.string_at(self.lib.tombac_buffer_contents(buffers[index]), like.nbytes)
+            data = c.c_void_p()
+            self.call("buffer_begin_read", buffers[index], c.byref(data))
+            found = c.string_at(data, like.nbytes)
+            self.call("buffer_end_read", buffers[index])
             return np.frombuffer(found, like.dtype).reshape(like.shape)
         return run, read
 

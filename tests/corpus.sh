@@ -30,8 +30,9 @@ done
 [ $# -gt 0 ] || { sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 status=0
 
-# metal_files FOLDER: its .metal files, sorted, without those that need what Tombac does not offer (MetalPerformancePrimitives).
+# metal_files FOLDER: its .metal files, sorted, without those that need metal4.0; tensor_files FOLDER: those.
 metal_files() { find "$1" -name '*.metal' ! -name '*_nax.metal' -type f | sort; }
+tensor_files() { find "$1" -name '*_nax.metal' -type f | sort; }
 
 # project NAME CHECKOUT DRIVER INCLUDES-AND-DEFINES... -- FILE...
 project() {
@@ -59,9 +60,13 @@ checkout() {
     local d=$1 files
     if [ -e "$d/src/ggml-metal/ggml-metal.metal" ]; then
         project ggml "$d" ggml.py -I "$d/src" -D GGML_METAL_HAS_BF16=1 -- "$d/src/ggml-metal/ggml-metal.metal"
+        project 'ggml with tensors' "$d" '' --std metal4.0 -I "$d/src" -D GGML_METAL_HAS_BF16=1 -D GGML_METAL_HAS_TENSOR=1 -- \
+            "$d/src/ggml-metal/ggml-metal.metal"
     elif [ -d "$d/mlx/backend/metal/kernels" ]; then
         mapfile -t files < <(metal_files "$d/mlx/backend/metal/kernels")
         project mlx "$d" mlx.py -I "$d" -- "${files[@]}"
+        mapfile -t files < <(tensor_files "$d/mlx/backend/metal/kernels")
+        project 'mlx with tensors' "$d" '' --std metal4.0 -I "$d" -- "${files[@]}"
     elif [ -d "$d/candle-metal-kernels" ]; then
         mapfile -t files < <(metal_files "$d/candle-metal-kernels")
         project candle "$d" "" -I "$d/candle-metal-kernels/src/metal_src" -I "$d/candle-metal-kernels/src" -- "${files[@]}"

@@ -129,6 +129,20 @@ typedef struct tombac_device_limits {
 } tombac_device_limits;
 TOMBAC_API tombac_device_limits tombac_device_get_limits(const tombac_device *device);
 
+/* What a device can do, by name: the rows that `tombac info` shows, as "max_threads_per_threadgroup", "bfloat", "gpu_family"
+ * (docs/command.md says how a kernel asks). */
+typedef struct tombac_capability {
+    const char *name;
+    uint64_t value;          /* a number, a number of bytes, a version (320 is 3.2), or 1 or 0 */
+    const char *meaning;
+    const char *enforced_by; /* what becomes of a kernel or a launch that goes beyond it; may be "" */
+} tombac_capability;
+TOMBAC_API size_t tombac_capability_count(void);
+TOMBAC_API tombac_status tombac_device_get_capability(
+    const tombac_device *device, size_t index, tombac_capability *capability, tombac_error **error);
+/* The value of the capability of that name, 0 if there is none. */
+TOMBAC_API uint64_t tombac_device_capability(const tombac_device *device, const char *name);
+
 /* Records from now on what runs on the device into `path`, as JSON for chrome://tracing and Perfetto: one event for each
  * operation with its queue and run times, and for each kernel that is made. An existing trace is continued; any other file is
  * TOMBAC_ERROR_IO. Written now and then, and when the device is freed. Call it before the device is used. */
@@ -220,14 +234,17 @@ TOMBAC_API size_t tombac_kernel_static_threadgroup_memory(const tombac_kernel *k
 typedef enum tombac_argument_kind {
     TOMBAC_ARGUMENT_BUFFER = 0,  /* a pointer or reference to device memory */
     TOMBAC_ARGUMENT_CONSTANT,    /* a pointer or reference to constant memory: a buffer, or bytes */
-    TOMBAC_ARGUMENT_THREADGROUP  /* threadgroup memory, sized at launch */
+    TOMBAC_ARGUMENT_THREADGROUP, /* threadgroup memory, sized at launch */
+    TOMBAC_ARGUMENT_TENSOR       /* a tensor in device or constant memory, see tombac_launch_set_tensor */
 } tombac_argument_kind;
+
+enum { TOMBAC_MAX_TENSOR_RANK = 16 };
 
 typedef struct tombac_argument {
     const char *name;
     tombac_argument_kind kind;
     uint32_t index;           /* [[buffer(index)]] or [[threadgroup(index)]], given or implicit */
-    bool writable;            /* a device pointer that is not const */
+    bool writable;            /* a device pointer that is not const, or a tensor of such elements */
     bool reference;           /* declared as T &, so exactly one element */
     bool active;              /* false: a function constant removed the argument */
     tombac_type type;         /* scalar type of the element */
@@ -236,6 +253,8 @@ typedef struct tombac_argument {
     size_t element_size;      /* bytes of one element, 0 if unknown (void *) */
     size_t element_alignment;
     const char *type_name;    /* as written in Metal: "float4", "args_t" */
+    uint32_t rank;            /* tensors: number of dimensions, else 0; the fields above describe an element */
+    const size_t *extents;    /* tensors: extents that the kernel fixes, SIZE_MAX where the host chooses; else NULL */
 } tombac_argument;
 TOMBAC_API size_t tombac_kernel_argument_count(const tombac_kernel *kernel);
 /* `index` counts arguments in the order of declaration. */
@@ -342,6 +361,18 @@ TOMBAC_API tombac_status tombac_launch_set_buffer(
     tombac_launch *launch, uint32_t index, tombac_buffer *buffer, size_t offset, tombac_error **error);
 TOMBAC_API tombac_status tombac_launch_set_bytes(
     tombac_launch *launch, uint32_t index, const void *data, size_t size, tombac_error **error);
+/* A tensor (of Metal 4) in a buffer. The first dimension is the innermost: a matrix of `rows` rows has the extents
+ * {columns, rows}. */
+typedef struct tombac_tensor {
+    tombac_type type;
+    uint32_t rank;         /* 1 to TOMBAC_MAX_TENSOR_RANK */
+    const size_t *extents; /* `rank` of them */
+    const size_t *strides; /* from one element to the next along each dimension, in elements; NULL: packed */
+} tombac_tensor;
+/* Binds the tensor argument [[buffer(index)]]; `offset` in bytes is where its first element lies. Refused with
+ * TOMBAC_ERROR_BINDING unless type, rank and fixed extents are the kernel's, and all of its elements lie in the buffer. */
+TOMBAC_API tombac_status tombac_launch_set_tensor(tombac_launch *launch, uint32_t index, tombac_buffer *buffer, size_t offset,
+    const tombac_tensor *tensor, tombac_error **error);
 /* Gives [[threadgroup(index)]] `size` bytes of threadgroup memory. */
 TOMBAC_API tombac_status tombac_launch_set_threadgroup_memory(
     tombac_launch *launch, uint32_t index, size_t size, tombac_error **error);

@@ -1,4 +1,5 @@
 /* Devices: a driver, the compile cache, a queue. */
+#include "artifact/capability.h"
 #include "runtime/object.h"
 #include "runtime/trace.h"
 
@@ -148,12 +149,44 @@ tombac_status tombac_device_trace(tombac_device *device, const char *path, tomba
     return rt_trace_open(path, device->name, &device->trace, error);
 }
 
+/* Of the table, for this device; a driver that the table does not know (of a test) counts as "check". */
+static uint64_t capability(const tombac_device *device, size_t id)
+{
+    unsigned column = device ? tb_capability_device(device->driver->name) : TB_DEVICE_CHECK;
+    return tb_capability_at(id)->values[column < TB_DEVICES ? column : TB_DEVICE_CHECK];
+}
+
 tombac_device_limits tombac_device_get_limits(const tombac_device *device)
 {
-    return (tombac_device_limits){.max_threads_per_threadgroup = TB_MAX_THREADS_PER_THREADGROUP,
-        .simd_width = TB_SIMD_WIDTH,
-        .max_threadgroup_memory = TB_MAX_THREADGROUP_MEMORY,
+    return (tombac_device_limits){
+        .max_threads_per_threadgroup = (uint32_t)capability(device, TB_CAPABILITY_max_threads_per_threadgroup),
+        .simd_width = (uint32_t)capability(device, TB_CAPABILITY_simd_width),
+        .max_threadgroup_memory = (size_t)capability(device, TB_CAPABILITY_max_threadgroup_memory),
         .max_buffer_size = device ? device->max_buffer_size : 0};
+}
+
+size_t tombac_capability_count(void)
+{
+    return TB_CAPABILITIES;
+}
+
+tombac_status tombac_device_get_capability(
+    const tombac_device *device, size_t index, tombac_capability *out, tombac_error **error)
+{
+    if (!device) return rt_missing(__func__, "device", error);
+    if (!out) return rt_missing(__func__, "capability", error);
+    const tb_capability *row = tb_capability_at(index);
+    if (!row)
+        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "there is no capability %zu; there are %d", index, TB_CAPABILITIES);
+    *out = (tombac_capability){row->name, capability(device, index), row->meaning, row->enforced};
+    return TOMBAC_OK;
+}
+
+uint64_t tombac_device_capability(const tombac_device *device, const char *name)
+{
+    for (size_t i = 0; device && name && i < TB_CAPABILITIES; i++)
+        if (!strcmp(tb_capability_at(i)->name, name)) return capability(device, i);
+    return 0;
 }
 
 const char *tombac_version(void)

@@ -225,7 +225,7 @@ size_t tombac_kernel_static_threadgroup_memory(const tombac_kernel *kernel)
 
 size_t tombac_kernel_argument_count(const tombac_kernel *kernel)
 {
-    return kernel ? kernel->manifest.argument_count : 0;
+    return kernel ? kernel->manifest.visible_count : 0;
 }
 
 tombac_status tombac_kernel_get_argument(
@@ -233,10 +233,10 @@ tombac_status tombac_kernel_get_argument(
 {
     if (!kernel) return rt_missing(__func__, "kernel", error);
     if (!argument) return rt_missing(__func__, "argument", error);
-    if (index >= kernel->manifest.argument_count) {
+    if (index >= kernel->manifest.visible_count) {
         tombac_status status =
             tb_fail(error, TOMBAC_ERROR_NOT_FOUND, "kernel '%s' has %zu arguments, no number %zu",
-                kernel->manifest.kernel, kernel->manifest.argument_count, index);
+                kernel->manifest.kernel, kernel->manifest.visible_count, index);
         tb_error_set_kernel(error, kernel->manifest.kernel);
         return status;
     }
@@ -252,7 +252,9 @@ tombac_status tombac_kernel_get_argument(
         .packed = a->packed,
         .element_size = a->size,
         .element_alignment = a->alignment,
-        .type_name = a->type_name};
+        .type_name = a->type_name,
+        .rank = a->rank,
+        .extents = a->extents};
     return TOMBAC_OK;
 }
 

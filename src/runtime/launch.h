@@ -17,7 +17,7 @@ void rt_bytes_release(rt_bytes *bytes);
 
 /* What the caller bound to one argument. */
 typedef struct rt_slot {
-    bool set;
+    bool set, is_tensor;
     tombac_buffer *buffer; /* or NULL */
     size_t offset;
     rt_bytes *bytes; /* or NULL */
@@ -48,6 +48,12 @@ typedef struct rt_launch_run {
     rt_binding *bindings;
 } rt_launch_run;
 
+/* launch.c: what launch_tensor.c needs, too. */
+void rt_slot_clear(rt_slot *slot);
+tombac_status rt_launch_check_changeable(const tombac_launch *launch, const char *call, tombac_error **error);
+/* The argument [[buffer(index)]] for what is in `slot`, which must suit its kind and the kernel's device. */
+tombac_status rt_launch_find_bindable(
+    const tombac_launch *launch, uint32_t index, const rt_slot *slot, ptrdiff_t *found, tombac_error **error);
 /* The argument that an index names: the active one if there are several, -1 if there is none. */
 ptrdiff_t rt_launch_find(const tombac_launch *launch, bool threadgroup, uint32_t index);
 /* Checks bindings, geometry and contracts; fills bindings and run; *empty: the grid has no threads. */

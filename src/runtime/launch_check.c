@@ -11,7 +11,7 @@ ptrdiff_t rt_launch_find(const tombac_launch *launch, bool threadgroup, uint32_t
     ptrdiff_t found = -1;
     for (size_t i = 0; i < manifest->argument_count; i++) {
         const rt_argument *a = &manifest->arguments[i];
-        if ((a->kind == TOMBAC_ARGUMENT_THREADGROUP) != threadgroup || a->index != index) continue;
+        if (a->is_layout || (a->kind == TOMBAC_ARGUMENT_THREADGROUP) != threadgroup || a->index != index) continue;
         if (a->active) return (ptrdiff_t)i;
         found = (ptrdiff_t)i;
     }

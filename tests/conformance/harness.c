@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { GUARD = 256, GUARD_BYTE = 0xA5 };
 
@@ -109,8 +110,10 @@ static tombac_status library_of(
             return TOMBAC_OK;
         }
     char path[4096];
-    bool whole = call->file[0] == '/'; /* a generated source */
-    snprintf(path, sizeof path, "%s%s%s", whole ? "" : test->cache->folder, whole ? "" : "/", call->file);
+    const char *name = strrchr(call->file, '/');
+    bool whole = call->file[0] == '/'; /* a generated source; it may have come along with the others */
+    snprintf(path, sizeof path, "%s/%s", test->cache->folder, whole ? name + 1 : call->file);
+    if (whole && access(path, R_OK) != 0) snprintf(path, sizeof path, "%s", call->file);
     tombac_compile_options options = {.standard = call->standard, .math = call->math};
     tombac_status status = tombac_library_create_from_file(test->device, path, &options, library, error);
     if (status != TOMBAC_OK) return status;

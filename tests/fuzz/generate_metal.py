@@ -140,6 +140,18 @@ def escape(depth):
 returns = True  # a thread must not leave a loop in which others come to a barrier
 
 
+def strided(body):
+    """Lanes leave one by one, or wrap before they start; indices that differ by constants."""
+    global labels
+    q = "q%d" % labels
+    labels += 1
+    scale = R.randint(1, 3)
+    first, limit, step = pick([("0", pick(["n * 24u", "threads + 9u", "150u"]), pick(["32u", "40u", "threads"])),
+                               ("0xfffffff0u", "0xd0000000u", "0x20000000u"), ("0xffff0000u", "0xfffff000u", "2048u")])
+    return "for (uint %s = t * %d + %s; %s < (%s); %s += %s) {v += in[(%s + %d) & 2047] ^ %s; %s}" % (
+        q, scale, first, q, limit, q, step, q, R.randint(0, 3), q, body)
+
+
 def inner(depth, in_loop):
     s = ""
     for _ in range(R.randint(1, 3)):
@@ -154,6 +166,8 @@ def inner(depth, in_loop):
             s += switch(pick(["v & 3", "u & 3", "a % 3", "lane >> 3"]), [inner(depth - 1, False) for _ in range(R.randint(2, 4))])
         elif depth > 1 and c < 0.49:
             s += escape(depth)
+        elif depth > 0 and c < 0.53:
+            s += strided(inner(depth - 1, True) if R.random() < 0.5 else assign() + assign())
         elif in_loop and c < 0.58:
             s += "if (%s) %s" % (condition(), pick(["break;", "continue;"]))
         elif returns and c < 0.6:

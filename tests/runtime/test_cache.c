@@ -275,19 +275,19 @@ static void test_stale(void **state)
 static void test_data_identity(void **state)
 {
     const world *w = *state;
-    static const char *const files[] = {"lib/tombac/math.bc", "lib/tombac/metal.pch"};
+    static const char *const files[] = {"lib/tombac/math.bc", "lib/tombac/metal.pch", "lib/tombac/metal20.pch"};
     char command[512], program[128];
     snprintf(program, sizeof program, "%s/bin/tombac-cc", w->folder);
     snprintf(command, sizeof command, "mkdir -p '%s/bin' '%s/lib/tombac' && cp '%s' '%s'", w->folder, w->folder,
         getenv("TOMBAC_CC"), program);
     assert_int_equal(system(command), 0);
     setenv("TOMBAC_CC", program, 1);
-    for (int i = 0; i < 2; i++) world_write(w, files[i], "one");
+    for (int i = 0; i < 3; i++) world_write(w, files[i], "one");
     expect_prints(NULL, plain, "FAKE show");
     expect_runs(w, "lc");
     expect_prints(NULL, plain, "FAKE show");
     expect_runs(w, "");
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         world_write(w, files[i], "two"); /* of the same size */
         expect_prints(NULL, plain, "FAKE show");
         expect_runs(w, "lc");

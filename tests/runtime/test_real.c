@@ -395,6 +395,40 @@ static void test_time_limit(void **state)
     if (has_device("check")) limit_on("check");
 }
 
+/* Every row by index is what its name gives; the limits are rows; a launch beyond one is refused, at it is not. */
+static void capabilities_of(const char *device)
+{
+    tombac_error *error = NULL;
+    session s = open_session(device, "kernel void k(device int *p) { *p = 1; }", "k", NULL, 0);
+    tombac_capability c = {0};
+    for (size_t i = 0; i < tombac_capability_count(); i++) {
+        assert_int_equal(tombac_device_get_capability(s.device, i, &c, NULL), TOMBAC_OK);
+        assert_int_equal(tombac_device_capability(s.device, c.name), c.value);
+        assert_true(c.meaning[0] && c.enforced_by);
+    }
+    assert_true(tombac_capability_count() > 20);
+    assert_int_equal(tombac_device_get_capability(s.device, tombac_capability_count(), &c, NULL), TOMBAC_ERROR_ARGUMENT);
+    assert_int_equal(tombac_device_get_capability(NULL, 0, &c, NULL), TOMBAC_ERROR_ARGUMENT);
+    assert_int_equal(tombac_device_capability(s.device, "wings"), 0);
+    assert_int_equal(tombac_device_capability(s.device, "checked_accesses"), !strcmp(device, "check"));
+    uint32_t most = (uint32_t)tombac_device_capability(s.device, "max_threads_per_threadgroup");
+    assert_int_equal(most, tombac_device_get_limits(s.device).max_threads_per_threadgroup);
+    tombac_buffer *a = bind(&s, 0, 4, NULL);
+    for (uint32_t beyond = 0; beyond < 2; beyond++) {
+        require(tombac_launch_set_threads(s.launch, (tombac_size3){4096, 1, 1}, (tombac_size3){most + beyond, 1, 1}, &error), &error);
+        assert_int_equal(tombac_launch_submit(s.launch, NULL), beyond ? TOMBAC_ERROR_GEOMETRY : TOMBAC_OK);
+        if (!beyond) require(tombac_launch_wait(s.launch, &error), &error);
+    }
+    tombac_buffer_release(a);
+    close_session(&s);
+}
+
+static void test_capabilities(void **state)
+{
+    if (has_device("check")) capabilities_of("check");
+    if (has_device("cpu")) capabilities_of("cpu");
+}
+
 static void test_named(void **state)
 {
     add_on(*state);
@@ -409,6 +443,7 @@ int main(int count, char **arguments)
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_processes), cmocka_unit_test(test_add),
         cmocka_unit_test(test_constants), cmocka_unit_test(test_threadgroups), cmocka_unit_test(test_errors),
         cmocka_unit_test(test_cached), cmocka_unit_test(test_contract), cmocka_unit_test(test_failing_thread),
-        cmocka_unit_test(test_time_limit)};
+        cmocka_unit_test(test_time_limit),
+        cmocka_unit_test(test_capabilities)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

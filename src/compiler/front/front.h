@@ -32,7 +32,7 @@ typedef struct front_options {
 
 /* What a kernel parameter is bound to. The table of position attributes is in front/attributes.def. */
 typedef enum front_binding {
-    FRONT_BUFFER,      /* device or constant pointer or reference */
+    FRONT_BUFFER,      /* device or constant pointer or reference, or a tensor there */
     FRONT_THREADGROUP, /* threadgroup pointer */
     FRONT_POSITION     /* a thread-position or size attribute */
 } front_binding;
@@ -44,6 +44,7 @@ typedef struct front_parameter {
     front_binding binding;
     front_space space;  /* of pointers and references */
     bool is_const, is_reference;
+    bool is_tensor;     /* a tensor_handle by value; `space` and `is_const` are its elements' */
     char *type_text;    /* the declared type without address space, const, * and &, as written: "float4", "T" */
     uint32_t index;     /* of [[buffer(n)]], [[threadgroup(n)]]; implicit ones numbered by Metal's rule */
     char *position;     /* FRONT_POSITION: the attribute's name, as "thread_position_in_grid" */

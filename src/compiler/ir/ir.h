@@ -2,8 +2,8 @@
  *
  * ir_prepare takes the bitcode of front_compile and gives a module with the host's triple and data layout in
  * which one function is defined, "tombac.kernel":
- *   - its parameters are the bindable arguments in the order of ir_kernel.arguments (no positions): ptr
- * addrspace(1) for buffer and constant arguments, ptr addrspace(3) for threadgroup ones; active references to
+ *   - its parameters are the bindable arguments in the order of ir_kernel.arguments (no positions; the layouts
+ * of tensors follow the source's arguments): ptr addrspace(1) for buffer, constant and tensor arguments, ptr addrspace(3) for threadgroup ones; active references to
  * constant memory carry noalias readonly nonnull dereferenceable(n). It returns void. An inactive argument
  * has no uses;
  *   - function constants are folded, the math library is linked, everything is inlined, nothing is left to
@@ -53,10 +53,17 @@ typedef struct ir_member {
     ir_type type;    /* of one element; `size` is the element's */
 } ir_member;
 
+enum { IR_MAX_RANK = 16 };
+
 typedef struct ir_argument {
     const front_parameter *parameter; /* never a position */
     bool active;                      /* false: its function constant removed it */
-    ir_type type;                     /* of the element pointed or referred to */
+    ir_type type;                     /* of the element pointed or referred to, or of the tensor's */
+    uint32_t rank;                    /* tensors: dimensions, else 0 */
+    uint64_t extents[IR_MAX_RANK];    /* tensors: fixed ones, UINT64_MAX where the host chooses */
+    tombac_type index_type;           /* tensors: in which they are counted */
+    size_t layout;                    /* tensors: the argument that holds extents and strides */
+    bool is_layout;                   /* such an argument, a reference to constant memory; `parameter` is owned */
 } ir_argument;
 
 /* ---- Function constants ---- */

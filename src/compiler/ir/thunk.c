@@ -3,7 +3,8 @@
  *
  * Every thread-position and size attribute of Metal becomes an expression over the position calls of
  * docs/operations.md, of the width that the parameter has: scalars come as integers, vectors as byval
- * pointers to class-template structs whose components lie one after the other. */
+ * pointers to class-template structs whose components lie one after the other. Tensors come as byval pointers,
+ * too. */
 #include "compiler/ir/steps.h"
 
 #include "artifact/abi.h"
@@ -249,6 +250,32 @@ static LLVMValueRef position_operand(
     return NULL;
 }
 
+/* A tensor passed by value in memory: its address, then the 64-bit numbers of its layout (msl/__tombac/tensor.h).
+ */
+static LLVMValueRef tensor_operand(
+    const thunk *t, const ir_argument *argument, LLVMValueRef own, LLVMValueRef body, unsigned index)
+{
+    unsigned byval = LLVMGetEnumAttributeKindForName("byval", 5);
+    LLVMAttributeRef attribute = LLVMGetEnumAttributeAtIndex(body, index + 1, byval);
+    LLVMTypeRef type = attribute ? LLVMGetTypeAttributeValue(attribute) : NULL;
+    uint64_t numbers = 2 * (uint64_t)argument->rank;
+    LLVMTargetDataRef layout = LLVMGetModuleDataLayout(t->kernel->module);
+    if (!type || LLVMABISizeOfType(layout, type) != 8 + 8 * numbers) return NULL;
+    LLVMTypeRef i8 = LLVMInt8TypeInContext(t->kernel->context), i64 = LLVMInt64TypeInContext(t->kernel->context);
+    LLVMValueRef memory = LLVMBuildAlloca(t->builder, type, "");
+    LLVMSetAlignment(memory, 8);
+    LLVMBuildStore(t->builder, argument->active ? own : LLVMConstNull(LLVMTypeOf(own)), memory);
+    LLVMValueRef from = LLVMGetParam(t->kernel->function, (unsigned)argument->layout);
+    for (uint64_t i = 0; i < numbers; i++) {
+        LLVMValueRef there = number(t, (uint32_t)(8 * i)), here = number(t, (uint32_t)(8 * i + 8));
+        LLVMValueRef value = LLVMConstNull(i64);
+        if (argument->active)
+            value = LLVMBuildLoad2(t->builder, i64, LLVMBuildGEP2(t->builder, i8, from, &there, 1, ""), "");
+        LLVMBuildStore(t->builder, value, LLVMBuildGEP2(t->builder, i8, memory, &here, 1, ""));
+    }
+    return memory;
+}
+
 /* ---- The function ---- */
 
 static void add_parameter_attribute(LLVMValueRef function, unsigned index, const char *name, uint64_t value)
@@ -312,10 +339,14 @@ tombac_status ir_thunk_build(ir_kernel *kernel, LLVMValueRef body, tombac_error 
         if (source->parameters[i].binding == FRONT_POSITION) {
             operands[i] = position_operand(&t, &source->parameters[i], body, i, error);
         } else {
+            const ir_argument *argument = &kernel->arguments[bindable];
             LLVMTypeRef type = LLVMTypeOf(LLVMGetParam(body, i));
             LLVMValueRef own = LLVMGetParam(kernel->function, bindable);
             bool fits = type == LLVMTypeOf(own);
-            operands[i] = !kernel->arguments[bindable].active ? LLVMConstNull(type) : fits ? own : NULL;
+            operands[i] = argument->rank ? tensor_operand(&t, argument, own, body, i)
+                          : !argument->active ? LLVMConstNull(type)
+                          : fits              ? own
+                                              : NULL;
             if (!operands[i]) {
                 ir_internal_error(
                     source, error, "argument '%s' has an unexpected type", source->parameters[i].name);
