@@ -115,7 +115,7 @@ static tombac_status compile_one(
 {
     tool_words extra = {0};
     const char *fixed[] = {"--kernel", kernel, "--engine", target->engine, "--target", target->level, "-o",
-        m->output, strcmp(target->engine, "check") == 0 ? "-g" : NULL};
+        m->output};
     tombac_status status = TOMBAC_OK;
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed && fixed[i] && status == TOMBAC_OK; i++)
         status = tool_words_add(&extra, fixed[i], error);

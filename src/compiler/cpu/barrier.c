@@ -53,6 +53,7 @@ void cpu_emit_barrier(cpu_kernel *k)
     if (!k->barriers) k->barriers = cpu_alloc(&k->job, (size_t)k->value_count + 1, sizeof *k->barriers);
     cpu_barrier *barrier = &k->barriers[k->barrier_count++];
     barrier->block = LLVMGetInsertBlock(k->builder);
+    barrier->ir = LLVMGetFirstInstruction(k->blocks[k->current].ir);
     LLVMBuildRet(k->builder, cpu_int(k->i32, (uint64_t)k->barrier_count));
     barrier->resume = cpu_new_block(k, "resume");
     LLVMPositionBuilderAtEnd(k->builder, barrier->resume);
@@ -331,7 +332,11 @@ void cpu_barrier_save(cpu_kernel *k)
         for (int s = 0; s < l.slot_count; s++) {
             if (!cpu_set_has(live, s) || cpu_set_has(l.escaped, s)) continue;
             if (!place[l.home[s]]) place[l.home[s]] = take_place(k, l.slots[s]);
-            save_slot(k, &k->barriers[i], l.slots[s], place[l.home[s]], cpu_set_has(set, s));
+            bool unchanged = cpu_set_has(set, s);
+            save_slot(k, &k->barriers[i], l.slots[s], place[l.home[s]], unchanged);
+            size_t bytes = (size_t)LLVMABISizeOfType(k->layout, LLVMGetAllocatedType(l.slots[s]));
+            k->barriers[i].loaded += bytes;
+            if (!unchanged) k->barriers[i].saved += bytes;
         }
     }
 }

@@ -232,6 +232,7 @@ static void emit_intrinsic(cpu_kernel *k, cpu_value *value, unsigned id)
             cpu_define(k, value, 0, vector_intrinsic(k, value->ir, &vector_forms[i]));
         return;
     }
+    cpu_note(k, value, CPU_CALL_LANES);
     LLVMValueRef result = cpu_by_lanes(k, value->ir);
     if (!result) return;
     if (value->copies) /* all lanes gave the same */
@@ -295,6 +296,7 @@ static void emit_log(cpu_kernel *k, cpu_value *value)
         k->log_first = c;
     k->log_last = c;
     if (value->operation.kind != OP_LOG_END) return;
+    cpu_note(k, value, CPU_LOG);
     cpu_lane_loop(k, k->mask, make_log_calls, k->log_first);
     k->log_leader = -1;
 }
@@ -327,6 +329,7 @@ void cpu_emit_call(cpu_kernel *k, cpu_value *value)
 {
     cpu_operation_kind kind = value->operation.kind;
     LLVMValueRef callee = LLVMGetCalledValue(value->ir);
+    if (cpu_operation_is_collective(kind) || kind == OP_MATRIX_MULTIPLY) cpu_note(k, value, CPU_COLLECTIVE);
     if (cpu_operation_is_collective(kind)) {
         cpu_emit_collective(k, value);
         return;

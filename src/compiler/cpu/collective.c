@@ -8,6 +8,31 @@
 
 /* ---- Permutations ---- */
 
+/* Empty inline assembly: the same value, of which LLVM knows nothing any more. In pieces of one register. */
+static LLVMValueRef hide(cpu_kernel *k, LLVMValueRef v)
+{
+    LLVMTypeRef element = LLVMGetElementType(LLVMTypeOf(v));
+    int count = 512 / (int)LLVMGetIntTypeWidth(element);
+    if (count > LANES) count = LANES;
+    LLVMTypeRef type = LLVMVectorType(element, (unsigned)count), signature = LLVMFunctionType(type, &type, 1, false);
+    LLVMValueRef nothing = LLVMGetInlineAsm(signature, "", 0, "=v,0", 4, false, false, LLVMInlineAsmDialectATT, false);
+    LLVMValueRef parts[LANES];
+    for (int i = 0; i < LANES / count; i++) {
+        LLVMValueRef part = cpu_slice(k, v, i * count, count);
+        parts[i] = LLVMBuildCall2(k->builder, signature, nothing, &part, 1, "");
+    }
+    return cpu_concat(k, parts, LANES / count, count);
+}
+
+/* What lanes read of each other: zero of inactive ones. LLVM 22 folds a load that zeroes under a mask into a permutation
+ * that blends under the same mask, as if lanes stayed in their places (peephole-opt, on AVX-512); it must not see both. */
+static LLVMValueRef active_lanes(cpu_kernel *k, LLVMValueRef x)
+{
+    if (k->mask == k->all) return x;
+    x = cpu_mask_select(k, k->mask, x, LLVMConstNull(LLVMGetElementType(LLVMTypeOf(x))));
+    return k->piece_bytes == 64 ? hide(k, x) : x;
+}
+
 /* Lane l takes source[index[l]]; index is a <32 x i32> within 0 to 31. x86 moves bytes and words best as 32
  * bits. */
 static LLVMValueRef permute(cpu_kernel *k, LLVMValueRef source, LLVMValueRef index)
@@ -170,7 +195,7 @@ static LLVMValueRef extend(cpu_kernel *k, LLVMValueRef argument)
 static LLVMValueRef shuffle(cpu_kernel *k, const cpu_operation *op, LLVMValueRef ir)
 {
     LLVMValueRef x = cpu_vector(k, LLVMGetOperand(ir, 0)), argument = LLVMGetOperand(ir, 1), inside;
-    LLVMValueRef active = cpu_mask_select(k, k->mask, x, LLVMConstNull(LLVMGetElementType(LLVMTypeOf(x))));
+    LLVMValueRef active = active_lanes(k, x);
     bool one_lane = op->kind == OP_SHUFFLE || op->kind == OP_BROADCAST;
     if (one_lane && op->width == LANES && cpu_is_uniform(k, argument)) {
         LLVMValueRef lane = cpu_scalar(k, argument, 0, 1);
@@ -186,12 +211,8 @@ static LLVMValueRef shuffle(cpu_kernel *k, const cpu_operation *op, LLVMValueRef
 static LLVMValueRef shuffle_and_fill(cpu_kernel *k, const cpu_operation *op, LLVMValueRef ir)
 {
     LLVMBuilderRef b = k->builder;
-    LLVMValueRef zero = NULL, in[2];
-    for (unsigned i = 0; i < 2; i++) {
-        in[i] = cpu_vector(k, LLVMGetOperand(ir, i));
-        zero = LLVMConstNull(LLVMGetElementType(LLVMTypeOf(in[i])));
-        in[i] = cpu_mask_select(k, k->mask, in[i], zero);
-    }
+    LLVMValueRef in[2];
+    for (unsigned i = 0; i < 2; i++) in[i] = active_lanes(k, cpu_vector(k, LLVMGetOperand(ir, i)));
     LLVMValueRef delta = extend(k, cpu_vector(k, LLVMGetOperand(ir, 2)));
     LLVMValueRef modulo = extend(k, cpu_vector(k, LLVMGetOperand(ir, 3)));
     LLVMValueRef lane = cpu_lane_numbers(k, k->i32), low = LLVMBuildSub(b, modulo, integers(k, 1), "");

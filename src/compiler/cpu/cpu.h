@@ -36,6 +36,9 @@ typedef struct cpu_options {
      * the size is known, for that and all else. */
     uint32_t threads[3];
     bool whole; /* every threadgroup has that size: the code relies on it */
+    bool debug; /* code for a debugger: lines and variables, hardly optimised */
+    LLVMMetadataRef subprogram; /* of the kernel's function, for debugging */
+    struct cpu_report *report; /* receives what was decided (report.h); NULL: nobody asks */
 } cpu_options;
 
 /* Makes LLVM's process-wide code generation options right for this engine; call once, before any code is
@@ -48,7 +51,7 @@ tombac_status cpu_target_machine(const char *target, LLVMTargetMachineRef *machi
  * SIMD-group. */
 tombac_status cpu_vectorise(
     LLVMModuleRef module, const cpu_options *options, size_t *context_size, tombac_error **error);
-tombac_status cpu_optimise(LLVMModuleRef module, LLVMTargetMachineRef machine, tombac_error **error);
+tombac_status cpu_optimise(LLVMModuleRef module, LLVMTargetMachineRef machine, bool debug, tombac_error **error);
 /* Part of cpu_optimise: places the accesses to contexts (context.c). */
 tombac_status cpu_context_place(LLVMModuleRef module, tombac_error **error);
 tombac_status cpu_emit(

@@ -110,6 +110,11 @@ static void row_addresses(cpu_kernel *k, const group *g, LLVMValueRef *rows)
     }
 }
 
+static void note_members(cpu_kernel *k, const group *g, int first, int end, cpu_decision decision)
+{
+    for (int i = first; i < end; i++) cpu_note(k, g->members[i].value, decision);
+}
+
 /* All members with all lanes, into `values`, vectors of the memory type. */
 static void load_whole(cpu_kernel *k, const group *g, LLVMValueRef *values)
 {
@@ -139,8 +144,10 @@ static void load_whole(cpu_kernel *k, const group *g, LLVMValueRef *values)
                 values[i + e] = cpu_concat(k, joined, copies, LANES / copies);
             }
         }
+        int first = i;
         for (i += run; i < g->count && g->members[i].delta == g->members[i - 1].delta; i++)
             values[i] = values[i - 1];
+        note_members(k, g, first, i, copies ? CPU_INTERLEAVED : run > 1 ? CPU_ROWS : g->size >= 4 ? CPU_GATHER : CPU_LANES);
     }
 }
 
@@ -157,6 +164,7 @@ static void store_whole(cpu_kernel *k, const group *g, const LLVMValueRef *data)
             for (int e = 0; e < run; e++) part[e] = cpu_slice(k, data[i + e], c * lanes, lanes);
             cpu_run_store(k, &r, part);
         }
+        note_members(k, g, i, i + run, CPU_INTERLEAVED);
         i += run;
     }
 }

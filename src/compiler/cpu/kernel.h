@@ -23,6 +23,7 @@
 #include "artifact/abi.h"
 #include "compiler/cpu/cpu.h"
 #include "compiler/cpu/operation.h"
+#include "compiler/cpu/report.h"
 #include "compiler/cpu/support.h"
 
 #include <llvm-c/Core.h>
@@ -59,6 +60,7 @@ typedef struct cpu_value {
     struct cpu_batch *batch;     /* matrix products that are emitted before this value */
     cpu_bundle *bundle;          /* kept as rows of matrices, together with others */
     int place;                   /* in the bundle */
+    bool counts;  /* a loop's safe point reads it in the latch */
     bool again;   /* a few scalar instructions on positions and arguments: made anew in every block that uses it */
     LLVMTypeRef type;                  /* of one copy, or of the vector */
     LLVMValueRef now[MAX_COPIES];      /* the definition, while its block is being emitted */
@@ -94,6 +96,9 @@ typedef struct cpu_loop {
     int header, latch, parent, depth;
     bool divergent; /* lanes may leave in different iterations */
     bool has_barrier;
+    bool polled; /* may run long: has a safe point (limit.c), */
+    LLVMValueRef counter; /* reached when these bits of the counter are zero; NULL: in every iteration */
+    uint64_t counter_bits;
     uint64_t *members;
 } cpu_loop;
 
@@ -145,7 +150,7 @@ typedef struct cpu_kernel {
     LLVMValueRef step;                     /* function being made */
     LLVMBasicBlockRef entry, init;
     cpu_map arguments;            /* parameter of the kernel -> its place among the step's */
-    LLVMValueRef parameter[8];    /* step parameters after the kernel's own */
+    LLVMValueRef parameter[9];    /* step parameters after the kernel's own */
     LLVMValueRef thread_base;     /* index of the first thread */
     LLVMValueRef position[3];     /* of the first thread; of all threads in the general variant */
     LLVMValueRef all, entry_mask; /* constant true; mask of the threads that exist */
@@ -158,6 +163,7 @@ typedef struct cpu_kernel {
     struct cpu_pending_store *pending_store;
     LLVMValueRef *scratch; /* matrices on the stack (tile.c) */
     int scratch_count, hidden;
+    struct cpu_debug *debug; /* debug.c */
     struct cpu_log_call *log_first, *log_last; /* calls of the log line that is being collected */
     int log_leader;
 } cpu_kernel;
@@ -172,6 +178,7 @@ enum {
     PARAM_WIDTH_FACTOR, /* reciprocal (entry.c) of SIMD-groups per row, or of the width in the general variant
                          */
     PARAM_HEIGHT_FACTOR, /* reciprocal of the height */
+    PARAM_STOP,          /* address of the word that says: stop (limit.c) */
     PARAM_STATE,         /* barrier to resume at, or one more than the last: start */
     PARAM_COUNT
 };
@@ -307,6 +314,8 @@ bool cpu_edge_blends(const cpu_kernel *k, int from, int to);
 /* ---- Barriers (barrier.c) ---- */
 typedef struct cpu_barrier {
     LLVMBasicBlockRef block, resume; /* ends with the return of the state; starts again here */
+    LLVMValueRef ir;
+    size_t saved, loaded; /* bytes of the context */
 } cpu_barrier;
 void cpu_barrier_split(cpu_kernel *k);
 /* Moves what stands before `place` into a new block in front, so that the phis behind keep their incoming block;
@@ -314,6 +323,17 @@ void cpu_barrier_split(cpu_kernel *k);
 LLVMValueRef cpu_split_before(cpu_kernel *k, LLVMValueRef place);
 void cpu_emit_barrier(cpu_kernel *k);
 void cpu_barrier_save(cpu_kernel *k);
+
+/* ---- Safe points (limit.c) ---- */
+void cpu_limit_find(cpu_kernel *k);
+/* Before the branch of a block: nothing unless it is the latch of a loop with a safe point. */
+void cpu_limit_poll(cpu_kernel *k, int latch);
+
+/* ---- The report (report.c) ---- */
+/* What was decided about an instruction; nothing happens if nobody asks. */
+void cpu_note(cpu_kernel *k, const cpu_value *value, cpu_decision decision);
+/* The variant is emitted: its branches, loops and barriers. */
+void cpu_report_end_variant(cpu_kernel *k);
 
 /* ---- Attributes (entry.c) ---- */
 LLVMAttributeRef cpu_attribute(cpu_kernel *k, const char *name, uint64_t value);

@@ -15,6 +15,7 @@
  * Phis: edges store into `incoming` slots, under the edge's mask where lanes may come by several edges; the
  * block reads them on entry. All values of an edge are read before the first is stored, since phis are
  * parallel copies. */
+#include "compiler/cpu/debug.h"
 #include "compiler/cpu/matrix.h"
 
 #include <stdlib.h>
@@ -269,12 +270,16 @@ static void emit_block(cpu_kernel *k, int b, const int *first_join, const int *n
     for (int v = block->first_value; v < block->first_value + block->value_count; v++) {
         cpu_value *value = &k->values[v];
         if (value->batch) cpu_emit_batch(k, value->batch);
-        if (is_phi(value->ir) || value->done) continue;
+        if (is_phi(value->ir)) continue;
+        cpu_debug_at(k, value->ir);
+        if (value->done) continue;
         cpu_emit_instruction(k, value);
         if (value->operation.kind == OP_BARRIER) k->mask = leader_mask(k, b);
     }
     if (block->batch) cpu_emit_batch(k, block->batch);
+    cpu_debug_at(k, LLVMGetBasicBlockTerminator(block->ir));
     kill_phis(k, first_join, next_join, b);
+    cpu_limit_poll(k, b);
     emit_branch(k, b);
 }
 
@@ -305,7 +310,9 @@ static bool crosses_as(cpu_kernel *k, const cpu_value *value, LLVMValueRef ir)
 static bool crosses(cpu_kernel *k, const cpu_value *value)
 {
     const cpu_bundle *bundle = value->bundle;
-    if (!bundle) return !value->again && (value->part_elsewhere || crosses_as(k, value, value->ir));
+    if (!bundle)
+        return !value->again && (k->options->debug || value->counts || value->part_elsewhere ||
+                                    crosses_as(k, value, value->ir));
     for (int i = 0; i < 2 * bundle->count; i++)
         if (crosses_as(k, bundle->member[i], bundle->member[i]->ir)) return true;
     return false;

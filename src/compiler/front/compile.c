@@ -27,7 +27,7 @@ static void push(arguments *a, const char *argument)
  * level. */
 static const char *const fixed[] = {"-cc1", "-triple", "nvptx64", "-faddress-space-map-mangling=no", "-x",
     "c++", "-std=c++17", "-fsycl-is-device", "-O1", "-funroll-loops", "-relaxed-aliasing",
-    "-fno-threadsafe-statics", "-disable-free", "-disable-llvm-passes", "-discard-value-names",
+    "-fno-threadsafe-statics", "-fno-finite-loops", "-disable-free", "-disable-llvm-passes", "-discard-value-names",
     "-nostdsysteminc", "-nobuiltininc", "-fno-caret-diagnostics", "-fno-diagnostics-use-presumed-location",
     "-fmessage-length=0", "-fno-elide-type", "-ferror-limit", "200"};
 
