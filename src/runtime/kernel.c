@@ -162,7 +162,6 @@ static rt_request request_for(const tombac_library *library, const char *name, c
         .engine = driver->name,
         .target = driver->target ? driver->target(library->device->driver_state) : rt_target_host(),
         .driver_target = driver->target != NULL,
-        .line_tables = driver->line_tables,
         .values = values,
         .value_count = count};
 }

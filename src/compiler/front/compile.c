@@ -27,7 +27,7 @@ static void push(arguments *a, const char *argument)
  * level. */
 static const char *const fixed[] = {"-cc1", "-triple", "nvptx64", "-faddress-space-map-mangling=no", "-x",
     "c++", "-std=c++17", "-fsycl-is-device", "-O1", "-funroll-loops", "-relaxed-aliasing",
-    "-fno-threadsafe-statics", "-disable-free", "-disable-llvm-passes", "-discard-value-names",
+    "-fno-threadsafe-statics", "-fno-finite-loops", "-disable-free", "-disable-llvm-passes", "-discard-value-names",
     "-nostdsysteminc", "-nobuiltininc", "-fno-caret-diagnostics", "-fno-diagnostics-use-presumed-location",
     "-fmessage-length=0", "-fno-elide-type", "-ferror-limit", "200"};
 
@@ -281,8 +281,10 @@ static bool needs_newer(attempt *a, const diagnostic_list *list)
 /* The tensor operations themselves are such templates. */
 static bool uses_operations(const front_unit *unit)
 {
+    static const char *const names[] = {"matmul2d", "matmul2d_descriptor", "convolution2d", "convolution2d_descriptor"};
     for (uint32_t i = 0; i < unit->list.count; i++)
-        if (token_is(&unit->list, i, "matmul2d") || token_is(&unit->list, i, "matmul2d_descriptor")) return true;
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+            if (token_is(&unit->list, i, names[k])) return true;
     return false;
 }
 
