@@ -73,6 +73,18 @@ def loop(body, limit):
     return "for (uint %s = 0; %s < (%s); %s++) {%s}" % (q, q, limit, q, body)
 
 
+def strided(body):
+    """Lanes leave one by one, or wrap before they start; indices that differ by constants."""
+    global labels
+    q = "q%d" % labels
+    labels += 1
+    scale = R.randint(1, 3)
+    first, limit, step = pick([("0", pick(["n * 24u", "threads + 9u", "150u"]), pick(["32u", "40u", "threads"])),
+                               ("0xfffffff0u", "0xd0000000u", "0x20000000u"), ("0xffff0000u", "0xfffff000u", "2048u")])
+    return "for (uint %s = t * %d + %s; %s < (%s); %s += %s) {v += in[(%s + %d) & 2047] ^ %s; %s}" % (
+        q, scale, first, q, limit, q, step, q, R.randint(0, 3), q, body)
+
+
 def inner(depth, in_loop):
     s = ""
     for _ in range(R.randint(1, 3)):
@@ -83,6 +95,8 @@ def inner(depth, in_loop):
                 s += "else {%s}" % inner(depth - 1, in_loop)
         elif depth > 0 and c < 0.45:
             s += loop(inner(depth - 1, True), pick(["v & 3", "n & 3", "2", "(a & 3) + 1"]))
+        elif depth > 0 and c < 0.5:
+            s += strided(inner(depth - 1, True) if R.random() < 0.5 else assign() + assign())
         elif in_loop and c < 0.55:
             s += "if (%s) %s" % (condition(), pick(["break;", "continue;"]))
         else:

@@ -23,20 +23,18 @@ static void redirect_predecessors(cpu_kernel *k, LLVMBasicBlockRef from, LLVMBas
     }
 }
 
-/* Moves what stands before `barrier` into a new block in front, so that the phis behind keep their incoming
- * block. */
-static void split_before(cpu_kernel *k, LLVMValueRef barrier)
+LLVMValueRef cpu_split_before(cpu_kernel *k, LLVMValueRef place)
 {
-    LLVMBasicBlockRef block = LLVMGetInstructionParent(barrier);
+    LLVMBasicBlockRef block = LLVMGetInstructionParent(place);
     LLVMBasicBlockRef head = LLVMInsertBasicBlockInContext(k->context, block, "before");
     redirect_predecessors(k, block, head);
     LLVMPositionBuilderAtEnd(k->builder, head);
-    for (LLVMValueRef i = LLVMGetFirstInstruction(block), next; i != barrier; i = next) {
+    for (LLVMValueRef i = LLVMGetFirstInstruction(block), next; i != place; i = next) {
         next = LLVMGetNextInstruction(i);
         LLVMInstructionRemoveFromParent(i);
         LLVMInsertIntoBuilder(k->builder, i);
     }
-    LLVMBuildBr(k->builder, block);
+    return LLVMBuildBr(k->builder, block);
 }
 
 void cpu_barrier_split(cpu_kernel *k)
@@ -45,7 +43,7 @@ void cpu_barrier_split(cpu_kernel *k)
         for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
             if (LLVMGetInstructionOpcode(i) == LLVMCall && cpu_operation_of(i).kind == OP_BARRIER &&
                 i != LLVMGetFirstInstruction(b))
-                split_before(k, i);
+                cpu_split_before(k, i);
 }
 
 /* ---- Emission ---- */

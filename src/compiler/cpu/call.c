@@ -35,6 +35,26 @@ static void emit_position(cpu_kernel *k, cpu_value *value)
     cpu_define(k, value, 0, result);
 }
 
+/* a < b in all lanes, a strided: the last lane's a below b, written as "the first lane's below b - top" with a difference
+ * that stops at the least number, because a + top may wrap. */
+static void emit_all_lanes(cpu_kernel *k, cpu_value *value)
+{
+    LLVMValueRef c = LLVMGetOperand(value->ir, 0), a = LLVMGetOperand(c, 0), b = LLVMGetOperand(c, 1);
+    cpu_shape s = cpu_shape_of(k, a);
+    LLVMTypeRef type = LLVMTypeOf(a);
+    bool is_signed = LLVMGetICmpPredicate(c) == LLVMIntSLT;
+    uint64_t top = (uint64_t)cpu_shape_offset(&s, LANES - 1);
+    if (!cpu_shape_rises(&s) || !cpu_is_uniform(k, b) || top >> (LLVMGetIntTypeWidth(type) - is_signed)) {
+        cpu_define(k, value, 0, cpu_int(k->i1, 0));
+        return;
+    }
+    LLVMValueRef arguments[2] = {cpu_scalar(k, b, 0, 1), cpu_int(type, top)};
+    LLVMValueRef bound =
+        cpu_intrinsic(k, is_signed ? "llvm.ssub.sat" : "llvm.usub.sat", &type, 1, arguments, 2);
+    cpu_define(k, value, 0,
+        LLVMBuildICmp(k->builder, LLVMGetICmpPredicate(c), cpu_scalar(k, a, 0, 1), bound, ""));
+}
+
 /* ---- Intrinsics ---- */
 
 typedef struct vector_form {
@@ -314,6 +334,7 @@ void cpu_emit_call(cpu_kernel *k, cpu_value *value)
     switch (kind) {
     case OP_NONE: break;
     case OP_MATRIX_MULTIPLY: cpu_emit_matrix(k, value); return;
+    case OP_ALL_LANES: emit_all_lanes(k, value); return;
     case OP_BARRIER: cpu_emit_barrier(k); return;
     case OP_SIMDGROUP_BARRIER: return; /* lanes run in step */
     case OP_FENCE: emit_fence(k, value->ir); return;

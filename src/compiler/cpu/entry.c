@@ -65,7 +65,15 @@ static LLVMValueRef load_field(cpu_kernel *k, LLVMBuilderRef b, LLVMValueRef dis
 
 static LLVMValueRef threads(cpu_kernel *k, LLVMBuilderRef b, LLVMValueRef dispatch, unsigned axis)
 {
+    if (k->options->whole) return cpu_int(k->i32, k->options->threads[axis]);
     return load_field(k, b, dispatch, offsetof(tb_dispatch, threads_per_threadgroup) + 4 * axis);
+}
+
+static LLVMValueRef thread_count(cpu_kernel *k, LLVMBuilderRef b, LLVMValueRef dispatch)
+{
+    const uint32_t *size = k->options->threads;
+    if (k->options->whole) return cpu_int(k->i32, (uint64_t)size[0] * size[1] * size[2]);
+    return load_field(k, b, dispatch, offsetof(tb_dispatch, thread_count));
 }
 
 /* n / d as (n * ceil(2^20 / d)) >> 20: exact for n, d up to 1024, since n times the error of the factor is
@@ -109,7 +117,7 @@ static void find_positions(cpu_kernel *k)
     k->entry_mask = k->all;
     if (k->variant == LAYOUT_GENERAL) {
         LLVMValueRef index = LLVMBuildAdd(b, cpu_splat(k, k->thread_base), cpu_lane_numbers(k, k->i32), "");
-        LLVMValueRef count = load_field(k, b, dispatch, offsetof(tb_dispatch, thread_count));
+        LLVMValueRef count = thread_count(k, b, dispatch);
         k->entry_mask = LLVMBuildICmp(b, LLVMIntULT, index, cpu_splat(k, count), "");
         LLVMValueRef line = divide(k, index, factor);
         k->position[0] = LLVMBuildSub(b, index, times(k, line, width), "");
@@ -127,6 +135,9 @@ static void find_positions(cpu_kernel *k)
 }
 
 /* ---- The step function ---- */
+
+/* Instructions of a kernel with barriers up to which steps are inlined: their calls would cost as much as they do. */
+enum { SMALL_STEP = 80 };
 
 static LLVMTypeRef step_type(cpu_kernel *k, LLVMTypeRef *types)
 {
@@ -151,7 +162,7 @@ static void declare_step(cpu_kernel *k, const char *name)
     add_parameter_attributes(k, k->step, count + PARAM_DISPATCH, dispatch);
     add_parameter_attributes(k, k->step, count + PARAM_MEMORY, own);
     add_parameter_attributes(k, k->step, count + PARAM_CONTEXT, own);
-    if (!k->has_barrier)
+    if (!k->has_barrier || k->value_count <= SMALL_STEP)
         LLVMAddAttributeAtIndex(k->step, LLVMAttributeFunctionIndex, cpu_attribute(k, "alwaysinline", 0));
     for (unsigned i = 0; i < count; i++)
         cpu_map_put(&k->job, &k->arguments, LLVMGetParam(k->function, i), (int)i);
@@ -201,6 +212,14 @@ static LLVMBasicBlockRef new_block(entry *e, const char *name)
     return LLVMAppendBasicBlockInContext(e->k->context, e->function, name);
 }
 
+static void phi2(
+    LLVMValueRef phi, LLVMValueRef a, LLVMBasicBlockRef from_a, LLVMValueRef b, LLVMBasicBlockRef from_b)
+{
+    LLVMValueRef values[2] = {a, b};
+    LLVMBasicBlockRef blocks[2] = {from_a, from_b};
+    LLVMAddIncoming(phi, values, blocks, 2);
+}
+
 static LLVMValueRef call_step(
     entry *e, int which, LLVMValueRef simdgroup, LLVMValueRef context, LLVMValueRef state)
 {
@@ -238,14 +257,47 @@ static LLVMValueRef variant_fits(
     return LLVMBuildAnd(b, is_number(e, size[0], (uint64_t)variant->width), layers, "");
 }
 
-/* Counts, the variant and its share, and the factors that replace divisions. */
+/* The factors that replace divisions, for `per_row` SIMD-groups per row. In one row only, all SIMD-groups are of line 0,
+ * which constants say as well. */
+static void find_factors(entry *e, const LLVMValueRef *size, LLVMValueRef one_row, LLVMValueRef per_row)
+{
+    cpu_kernel *k = e->k;
+    LLVMValueRef *own = e->arguments + e->kernel_arguments, constant = cpu_int(k->i32, (1 << 20) / LANES);
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b), lines = new_block(e, "lines"), end = new_block(e, "factors");
+    LLVMBuildCondBr(e->b, one_row, end, lines);
+    LLVMPositionBuilderAtEnd(e->b, lines);
+    LLVMValueRef row = reciprocal(k, e->b, per_row), height = reciprocal(k, e->b, size[1]);
+    LLVMBuildBr(e->b, end);
+    LLVMPositionBuilderAtEnd(e->b, end);
+    e->row_factor = LLVMBuildPhi(e->b, k->i32, "");
+    own[PARAM_HEIGHT_FACTOR] = LLVMBuildPhi(e->b, k->i32, "");
+    phi2(e->row_factor, constant, before, row, lines);
+    phi2(own[PARAM_HEIGHT_FACTOR], constant, before, height, lines);
+    own[PARAM_GROUPS_PER_ROW] = per_row;
+}
+
+/* The general variant's factor, needed only if it runs: that of the width. */
+static void find_width_factor(entry *e, LLVMValueRef width)
+{
+    cpu_kernel *k = e->k;
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b), some = new_block(e, "partial"), end = new_block(e, "width");
+    LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntULT, e->full, e->count, ""), some, end);
+    LLVMPositionBuilderAtEnd(e->b, some);
+    LLVMValueRef factor = reciprocal(k, e->b, width);
+    LLVMBuildBr(e->b, end);
+    LLVMPositionBuilderAtEnd(e->b, end);
+    e->width_factor = LLVMBuildPhi(e->b, k->i32, "");
+    phi2(e->width_factor, cpu_int(k->i32, 0), before, factor, some);
+}
+
+/* Counts, the variant and its share, and the factors. */
 static void find_shape(entry *e, LLVMValueRef dispatch)
 {
     cpu_kernel *k = e->k;
     LLVMBuilderRef b = e->b;
     LLVMValueRef size[3], five = cpu_int(k->i32, LANE_BITS), one = cpu_int(k->i32, 1);
     for (unsigned i = 0; i < 3; i++) size[i] = threads(k, b, dispatch, i);
-    LLVMValueRef count = load_field(k, b, dispatch, offsetof(tb_dispatch, thread_count));
+    LLVMValueRef count = thread_count(k, b, dispatch);
     e->count = LLVMBuildLShr(b, LLVMBuildNUWAdd(b, count, cpu_int(k->i32, LANES - 1), ""), five, "");
     LLVMValueRef one_row = is_number(e, LLVMBuildMul(b, size[1], size[2], ""), 1);
     int general = e->variant_count - 1;
@@ -259,11 +311,8 @@ static void find_shape(entry *e, LLVMValueRef dispatch)
     LLVMValueRef per_row = LLVMBuildLShr(b, size[0], five, "");
     per_row = LLVMBuildSelect(b, one_row, cpu_int(k->i32, LANES), per_row, "");
     per_row = LLVMBuildSelect(b, is_zero(e, per_row), one, per_row, ""); /* not used then */
-    e->row_factor = reciprocal(k, b, per_row);
-    e->width_factor = reciprocal(k, b, size[0]);
-    LLVMValueRef *own = e->arguments + e->kernel_arguments;
-    own[PARAM_GROUPS_PER_ROW] = per_row;
-    own[PARAM_HEIGHT_FACTOR] = reciprocal(k, b, size[1]);
+    find_factors(e, size, one_row, per_row);
+    find_width_factor(e, size[0]);
 }
 
 /* for (sg = from; sg < to; sg++) step(sg) */
@@ -299,14 +348,6 @@ static void emit_loops(entry *e)
     }
     LLVMPositionBuilderAtEnd(e->b, rest);
     emit_loop(e, general, e->full, e->count);
-}
-
-static void phi2(
-    LLVMValueRef phi, LLVMValueRef a, LLVMBasicBlockRef from_a, LLVMValueRef b, LLVMBasicBlockRef from_b)
-{
-    LLVMValueRef values[2] = {a, b};
-    LLVMBasicBlockRef blocks[2] = {from_a, from_b};
-    LLVMAddIncoming(phi, values, blocks, 2);
 }
 
 static void report_divergence(entry *e, LLVMValueRef wrong, LLVMBasicBlockRef go_on)

@@ -4,7 +4,7 @@
  * code on the first lanes' operands, without the flags that speak of active lanes only (the first lane need
  * not be one); a varying one by the same instruction on vectors, flags kept. Divisors are 1 in inactive
  * lanes. */
-#include "compiler/cpu/kernel.h"
+#include "compiler/cpu/affine.h"
 
 #include <string.h>
 
@@ -160,7 +160,12 @@ void cpu_emit_address(cpu_kernel *k, cpu_value *value)
                 continue;
             }
             bool scalar = value->copies || cpu_is_uniform(k, index);
-            if (value->copies)
+            int64_t rest = 0;
+            offset = cpu_family_index(k, value, (unsigned)i, (int64_t)size, &rest);
+            constant += (uint64_t)(rest * (int64_t)size);
+            if (offset)
+                ;
+            else if (value->copies)
                 offset = scalar_index(k, index, size, in_bounds, copy, value->copies);
             else
                 offset = scalar ? scalar_index(k, index, size, false, 0, 1) : vector_index(k, index);

@@ -1,12 +1,16 @@
 /* One kernel on its way through the vectoriser: the facts that the passes find, and who finds them.
  *
- *     prepare.c      IR of the kernel -> canonical IR: one return, two-way branches, barriers at the start of
- * a block graph.c        blocks, edges, values                                       (fills cpu_block,
- * cpu_value) dominance.c    dominators, post-dominators loops.c        natural loops, and the order in which
- * blocks are laid out shape.c        the lattice of lane shapes;  transfer.c: the shape of each instruction's
- * result divergence.c   fixpoint of shapes and of divergent control masks.c        which blocks share an
- * execution mask linearise.c    blocks to vector code under masks (uses value.c, instruction.c, memory.c,
- * group.c, lanes.c, collective.c) barrier.c      states: what is saved at a barrier and restored after it
+ *     prepare.c      IR of the kernel -> canonical IR: one return, two-way branches, barriers at the start of a block
+ *     graph.c        blocks, edges, values                                       (fills cpu_block, cpu_value)
+ *     dominance.c    dominators, post-dominators
+ *     loops.c        natural loops, and the order in which blocks are laid out
+ *     split.c        loops that lanes leave one by one get a first part with all lanes (before the variants are made)
+ *     shape.c        the lattice of lane shapes;  transfer.c: the shape of each instruction's result
+ *     divergence.c   fixpoint of shapes and of divergent control
+ *     masks.c        which blocks share an execution mask
+ *     affine.c       indices that differ by constants only
+ *     linearise.c    blocks to vector code under masks (uses value.c, instruction.c, memory.c, group.c, lanes.c, collective.c)
+ *     barrier.c      states: what is saved at a barrier and restored after it
  *     entry.c        the loop over SIMD-groups, the entry point
  *
  * Blocks and values are numbers into k->blocks and k->values. Memory of the analysis comes from one arena. A
@@ -37,6 +41,7 @@ typedef struct cpu_shape {
 } cpu_shape;
 
 typedef struct cpu_log_call cpu_log_call;
+typedef struct cpu_family cpu_family; /* affine.c */
 
 typedef struct cpu_value {
     LLVMValueRef ir;
@@ -46,6 +51,7 @@ typedef struct cpu_value {
     int cell;     /* private arrays kept cell by cell: bytes of a cell, else 0 */
     int copies;   /* kept as that many scalars (first lanes of the blocks of lanes), 0: kept as a vector */
     bool crosses; /* used in another block */
+    bool part_elsewhere; /* part of an index of a family (affine.c) in another block */
     bool done;    /* already emitted, together with an earlier instruction */
     bool again;   /* a few scalar instructions on positions and arguments: made anew in every block that uses it */
     LLVMTypeRef type;                  /* of one copy, or of the vector */
@@ -119,7 +125,9 @@ typedef struct cpu_kernel {
     int *order;
     cpu_map block_map, value_map;
     bool has_barrier;
-    bool index_assumed; /* an address was taken as strided by cpu_index_assumed */
+    bool index_assumed; /* an address was taken as strided by cpu_index_assumed, or is in a family (affine.c) */
+    cpu_family *families;
+    int family_count;
 
     /* variant */
     cpu_layout variant;
@@ -164,6 +172,9 @@ void cpu_set_up(cpu_kernel *k, LLVMModuleRef module, const cpu_options *options)
 void cpu_tear_down(cpu_kernel *k);
 void cpu_analyse(cpu_kernel *k, cpu_layout layout, int width);
 void cpu_prepare(cpu_kernel *k);
+/* split.c; after the analysis of the rows variant, which is stale if it returns true. */
+bool cpu_loops_split(cpu_kernel *k);
+void cpu_prepare_again(cpu_kernel *k);
 void cpu_graph_build(cpu_kernel *k);
 void cpu_dominance_build(cpu_kernel *k);
 void cpu_loops_build(cpu_kernel *k);
@@ -196,6 +207,8 @@ cpu_shape cpu_shape_meet(cpu_shape a, cpu_shape b);
 cpu_shape cpu_shape_equal_lanes(cpu_shape s);
 bool cpu_shape_equals(const cpu_shape *a, const cpu_shape *b);
 bool cpu_shape_is_uniform(const cpu_shape *s);
+/* One block of lanes, no stride below zero. */
+bool cpu_shape_rises(const cpu_shape *s);
 bool cpu_shape_has_stride(const cpu_shape *s);
 /* All lanes in one block, at distance `stride`? */
 bool cpu_shape_is_linear(const cpu_shape *s, int64_t stride);
@@ -243,6 +256,7 @@ void cpu_emit_store(cpu_kernel *k, cpu_value *value);
 void cpu_emit_atomic(cpu_kernel *k, cpu_value *value);
 void cpu_emit_call(cpu_kernel *k, cpu_value *value);
 void cpu_emit_collective(cpu_kernel *k, cpu_value *value);
+void cpu_families_find(cpu_kernel *k); /* affine.c; knows the copies */
 /* rematerialise.c: finds the values that are made anew; makes one. */
 void cpu_again_find(cpu_kernel *k);
 LLVMValueRef cpu_again(cpu_kernel *k, cpu_value *value);
@@ -273,6 +287,9 @@ typedef struct cpu_barrier {
     LLVMBasicBlockRef block, resume; /* ends with the return of the state; starts again here */
 } cpu_barrier;
 void cpu_barrier_split(cpu_kernel *k);
+/* Moves what stands before `place` into a new block in front, so that the phis behind keep their incoming block;
+ * returns the branch between the two. */
+LLVMValueRef cpu_split_before(cpu_kernel *k, LLVMValueRef place);
 void cpu_emit_barrier(cpu_kernel *k);
 void cpu_barrier_save(cpu_kernel *k);
 

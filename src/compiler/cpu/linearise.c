@@ -77,8 +77,10 @@ static void take_edge(cpu_kernel *k, int from, int to, LLVMValueRef mask)
         count += read_phi(k, &k->values[v], from, mask, blend, copies + count);
     for (int i = 0; i < count; i++) LLVMBuildStore(k->builder, copies[i].value, copies[i].slot);
     if (s->leader != to || !s->pending_mask) return;
+    /* Lanes that come by the only edge, all at once, are the only ones: those of the time before have been served. */
+    bool alone = s->predecessor_count == 1 && !leaves_divergent_loop(k, from, to);
     LLVMValueRef waiting = mask;
-    if (mask != k->all)
+    if (mask != k->all && !alone)
         waiting =
             LLVMBuildOr(k->builder, LLVMBuildLoad2(k->builder, k->mask_type, s->pending_mask, ""), mask, "");
     LLVMBuildStore(k->builder, waiting, s->pending_mask);
@@ -296,11 +298,12 @@ static void make_slots(cpu_kernel *k)
         value->copies = cpu_shape_copies(&value->shape);
         value->type = value->copies ? type : cpu_vector_type(k, type);
     }
+    cpu_families_find(k);
     cpu_again_find(k);
     for (int v = 0; v < k->value_count; v++) {
         cpu_value *value = &k->values[v];
         if (!value->type) continue;
-        value->crosses = !value->again && crosses_as(k, value, value->ir);
+        value->crosses = !value->again && (value->part_elsewhere || crosses_as(k, value, value->ir));
         for (int i = 0; i < (value->copies ? value->copies : 1); i++) {
             if (is_phi(value->ir)) value->incoming[i] = cpu_alloca(k, value->type, "phi");
             if (value->crosses) value->slot[i] = cpu_alloca(k, value->type, "value");

@@ -22,6 +22,7 @@ static const entry plain[] = {
     {"matrix_multiply_accumulate", {.kind = OP_MATRIX_MULTIPLY}},
     {"matrix_row", {.kind = OP_MATRIX_ROW}},
     {"matrix_column", {.kind = OP_MATRIX_COLUMN}},
+    {"cpu_all_lanes", {.kind = OP_ALL_LANES}},
     {"threadgroup_barrier", {.kind = OP_BARRIER}},
     {"simdgroup_barrier", {.kind = OP_SIMDGROUP_BARRIER}},
     {"fence", {.kind = OP_FENCE}},
@@ -125,5 +126,5 @@ cpu_operation cpu_operation_of(LLVMValueRef call)
 
 bool cpu_operation_is_pure(cpu_operation_kind kind)
 {
-    return kind >= OP_LANE && kind <= OP_MATRIX_COLUMN;
+    return kind >= OP_LANE && kind <= OP_ALL_LANES;
 }

@@ -37,6 +37,7 @@ typedef enum cpu_operation_kind {
     OP_MATRIX_MULTIPLY,
     OP_MATRIX_ROW,
     OP_MATRIX_COLUMN,
+    OP_ALL_LANES, /* CPU_ALL_LANES */
     /* memory and synchronisation */
     OP_BARRIER,
     OP_SIMDGROUP_BARRIER,
@@ -59,6 +60,9 @@ typedef enum cpu_combine {
     COMBINE_OR,
     COMBINE_XOR
 } cpu_combine;
+
+/* Made by split.c, not by the library: takes a comparison; true only if it holds in all lanes, active or not. */
+#define CPU_ALL_LANES "__tombac_cpu_all_lanes"
 
 typedef struct cpu_operation {
     cpu_operation_kind kind;

@@ -53,3 +53,9 @@ void cpu_prepare(cpu_kernel *k)
     run_passes(k, "function(lower-switch,mergereturn,fix-irreducible,unify-loop-exits,loop-simplify,lcssa)");
     cpu_barrier_split(k); /* last: phis before a barrier go to the block in front */
 }
+
+void cpu_prepare_again(cpu_kernel *k)
+{
+    run_passes(k, "function(loop-simplify,lcssa)");
+    cpu_barrier_split(k);
+}

@@ -72,6 +72,13 @@ bool cpu_shape_is_uniform(const cpu_shape *s)
     return s->top || (s->bits == LANE_BITS && !cpu_shape_has_stride(s));
 }
 
+bool cpu_shape_rises(const cpu_shape *s)
+{
+    for (int b = 0; b < s->bits; b++)
+        if (s->stride[b] < 0) return false;
+    return s->bits == LANE_BITS;
+}
+
 bool cpu_shape_is_linear(const cpu_shape *s, int64_t stride)
 {
     for (int b = 0; b < s->bits; b++)

@@ -358,6 +358,7 @@ static cpu_shape call(const cpu_kernel *k, const cpu_value *value, cpu_shape ope
     case OP_POSITION: return position(k, value->operation.axis);
     case OP_SIMDGROUP:
     case OP_FIELD:
+    case OP_ALL_LANES:
     case OP_THREADGROUP_MEMORY: return cpu_shape_uniform(0);
     case OP_MATRIX_ROW: s.stride[1] = 1, s.stride[2] = 2, s.stride[4] = 4; return s;
     case OP_MATRIX_COLUMN: s.stride[0] = 2, s.stride[3] = 4; return s;

@@ -117,8 +117,9 @@ static void vectorise(cpu_kernel *k, LLVMModuleRef module, const cpu_options *op
     cpu_prepare(k);
     cpu_variant variants[MAX_VARIANTS];
     size_t used = 0;
-    cpu_analyse(k, LAYOUT_GENERAL, 0);
+    cpu_analyse(k, LAYOUT_ROWS, 0);
     int count = choose_variants(k, variants);
+    if (cpu_loops_split(k)) cpu_prepare_again(k);
     variants[count++] = (cpu_variant){.layout = LAYOUT_GENERAL};
     for (int i = 0; i < count; i++) {
         char name[40];

@@ -286,6 +286,7 @@ static tombac_status compile(attempt *a, front_result *result, tombac_error **er
             again = false;
         else if (done)
             front_warn_unannotated(a->r, &result->diagnostics);
+        if (done) front_warn(a->r, &result->diagnostics);
         if (done)
             front_show_diagnostics(a->r, &list, &result->diagnostics, NULL);
         else if (!again && status == TOMBAC_OK)
@@ -348,13 +349,26 @@ static tombac_status refuse_guards(
         error, TOMBAC_ERROR_UNSUPPORTED, "a threadgroup or static variable needs a constructor to run");
 }
 
+/* The version of Apple's intermediate language that goes with a language version, times 100. */
+static unsigned air_version(unsigned version)
+{
+    static const unsigned versions[][2] = {{410, 290}, {400, 280}, {320, 270}, {310, 260}, {300, 250}};
+    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
+        if (version >= versions[i][0]) return versions[i][1];
+    return version < 200 ? 180 : version; /* 2.0 to 2.4 are the same in both */
+}
+
 /* Tells the headers, which are compiled once for all versions, the version: in place of the first line, a
  * line marker that another one repeats before the first token. */
 static void define_language(rewriter *r)
 {
     tb_text text = {0};
-    tb_text_printf(
-        &text, "namespace __tombac { constexpr unsigned language = %u; }", r->unit->standard.version);
+    unsigned version = r->unit->standard.version, family = r->unit->family;
+    tb_text_printf(&text,
+        "namespace __tombac { constexpr unsigned language = %u, family = %u; } namespace tombac { constexpr unsigned "
+        "metal_version() { return %u; } constexpr unsigned air_version() { return %u; } constexpr unsigned apple_family() "
+        "{ return %u; } }",
+        version, family, version, air_version(version), family);
     if (r->list->directive_count && r->list->directives[0].line == 1)
         front_edit_directive(&r->edits, 0, tb_text_string(&text));
     else if (r->list->count)

@@ -1,11 +1,12 @@
 /* Parameters of a kernel: what each is bound to. See declare.h; Metal's rule for implicit indices: arguments
  * without
  * [[buffer(n)]] take the lowest indices, in order, that no explicit attribute uses. */
+#include "artifact/abi.h"
 #include "compiler/front/declare.h"
 
 #include <stdlib.h>
 
-enum { MAX_BUFFERS = 31, NO_INDEX = UINT32_MAX };
+enum { MAX_BUFFERS = TB_MAX_BUFFERS, NO_INDEX = UINT32_MAX };
 
 /* Types whose objects are no memory: refused by name. */
 static const char *const opaque_types[] = {"texture", "depth", "sampler", "acceleration_structure",

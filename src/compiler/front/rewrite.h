@@ -60,8 +60,6 @@ void front_find_swizzle_fields(rewriter *r);
 void front_rewrite_swizzle(rewriter *r, uint32_t i);
 /* Is token i spelled like one? */
 bool front_is_swizzle(const rewriter *r, uint32_t i);
-/* rewrite_initialiser.c: R14. */
-void front_rewrite_initialisers(rewriter *r);
 /* rewrite_subscript.c: R15. */
 void front_rewrite_subscripts(rewriter *r);
 /* rewrite_alias.c: functions that are declared by Apple's labels. */
@@ -78,8 +76,10 @@ tombac_status front_check_features(const rewriter *r, tombac_error **error);
 tombac_status front_check_spaces(const rewriter *r, tombac_error **error);
 /* fix.c: warns at members without an address space. */
 void front_warn_unannotated(const rewriter *r, tb_text *out);
+/* warn.c: barriers that not all threads reach, kernels without a name for the host. */
+void front_warn(const rewriter *r, tb_text *out);
 /* rewrite_pragma.c: R11. */
-void front_rewrite_pragmas(rewriter *r);
+tombac_status front_rewrite_pragmas(rewriter *r);
 
 static inline bool front_is_free(const rewriter *r, uint32_t i)
 {

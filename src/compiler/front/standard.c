@@ -48,6 +48,23 @@ tombac_status front_standard_find(const char *spelling, front_standard *standard
     return status;
 }
 
+tombac_status front_family_find(const front_options *options, unsigned *family, tombac_error **error)
+{
+    static const char name[] = FRONT_FAMILY_MACRO "=";
+    *family = FRONT_NEWEST_FAMILY;
+    for (size_t i = 0; i < options->define_count; i++) {
+        const char *define = options->defines[i];
+        if (strncmp(define, name, sizeof name - 1) != 0) continue;
+        char *end;
+        unsigned long value = strtoul(define + sizeof name - 1, &end, 10);
+        if (*end || value < FRONT_OLDEST_FAMILY || value > FRONT_NEWEST_FAMILY)
+            return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "%s: the Apple GPU families are %d to %d", define,
+                FRONT_OLDEST_FAMILY, FRONT_NEWEST_FAMILY);
+        *family = (unsigned)value;
+    }
+    return TOMBAC_OK;
+}
+
 static char *join(const char *folder, const char *rest)
 {
     tb_text text = {0};

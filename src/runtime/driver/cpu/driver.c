@@ -167,16 +167,28 @@ static void leave(void *context, void *worker_)
 
 /* ---- Threadgroups ---- */
 
-static void set_threadgroup(tb_dispatch *d, uint64_t number)
+static void set_position(tb_dispatch *d, uint64_t number)
 {
-    uint64_t rest = number;
+    for (int i = 0; i < 3; i++) {
+        d->threadgroup_position_in_grid[i] = (uint32_t)(number % d->threadgroups_per_grid[i]);
+        number /= d->threadgroups_per_grid[i];
+    }
+}
+
+/* To the threadgroup with the next number: x runs fastest. Divisions would cost as much as a small threadgroup. */
+static void advance_position(tb_dispatch *d)
+{
+    uint32_t *position = d->threadgroup_position_in_grid;
+    for (int i = 0; i < 3 && ++position[i] == d->threadgroups_per_grid[i]; i++) position[i] = 0;
+}
+
+/* Threadgroups at the edges of the grid are smaller. */
+static void set_size(tb_dispatch *d)
+{
     d->thread_count = 1;
     for (int i = 0; i < 3; i++) {
         uint32_t size = d->dispatch_threads_per_threadgroup[i];
-        uint32_t position = (uint32_t)(rest % d->threadgroups_per_grid[i]);
-        rest /= d->threadgroups_per_grid[i];
-        uint64_t left = d->threads_per_grid[i] - (uint64_t)position * size;
-        d->threadgroup_position_in_grid[i] = position;
+        uint64_t left = d->threads_per_grid[i] - (uint64_t)d->threadgroup_position_in_grid[i] * size;
         d->threads_per_threadgroup[i] = left < size ? (uint32_t)left : size;
         d->thread_count *= d->threads_per_threadgroup[i];
     }
@@ -215,9 +227,10 @@ static bool run_threadgroups(launch *l, worker *w, uint64_t first, uint64_t coun
         return false;
     }
     tb_cpu_group group = {.threadgroup_memory = w->memory, .context = w->contexts};
-    for (uint64_t i = first; i < first + count; i++) {
+    set_position(&w->dispatch, first);
+    for (uint64_t i = 0; i < count; i++, advance_position(&w->dispatch)) {
         if (past_deadline(l)) return false;
-        set_threadgroup(&w->dispatch, i);
+        set_size(&w->dispatch);
         l->code->entry(&w->dispatch, w->arguments, &group);
     }
     return true;
@@ -276,4 +289,4 @@ static bool available(void)
 
 extern const rt_driver rt_driver_cpu;
 const rt_driver rt_driver_cpu = {
-    .name = "cpu", .available = available, .load = load, .run = run, .unload = unload};
+    .name = "cpu", .specialises = true, .available = available, .load = load, .run = run, .unload = unload};

@@ -37,6 +37,13 @@ kernel void one_address(device const uint *in, device atomic_uint *total, uint i
     atomic_fetch_add_explicit(total, in[i], memory_order_relaxed);
 }
 
+// Makes a kernel so large that its steps stay functions.
+static uint bulk(uint x)
+{
+    for (uint k = 0; k < 48; k++) x = x * x + k;
+    return x;
+}
+
 // A loop around a threadgroup barrier stays one: a step returns 0 at the end or 1 at the only barrier in the code.
 // RUN barrier-loop: emit --what simd --target x86-64-v4 --kernel barrier_loop
 // CHECK barrier-loop: define internal range\(i32 0, 2\) i32 @tombac.step.rows0
@@ -49,7 +56,7 @@ kernel void barrier_loop(device uint *out, uint i [[thread_index_in_threadgroup]
         threadgroup_barrier(mem_flags::mem_threadgroup);
         sum += shared[i];
     }
-    out[i] = sum;
+    out[i] = bulk(sum);
 }
 
 // A loop that copies few collectives is unrolled, one that would copy many is not.
@@ -83,7 +90,7 @@ kernel void made_again(device uint *out, uint i [[thread_index_in_threadgroup]])
     uint row = 4 * i + 3;
     shared[i] = out[row];
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    out[row] = shared[i + 7];
+    out[row] = bulk(shared[i + 7]);
 }
 
 // What did not change since it was restored is not stored again: `step`, which alone has 64 bits, is stored once.
@@ -102,7 +109,7 @@ kernel void unchanged(device ulong *out, constant uint &n, uint i [[thread_index
         sum += shared[(i + k) & 1023];
         threadgroup_barrier(mem_flags::mem_threadgroup);
     }
-    out[i] = step * sum;
+    out[i] = step * bulk(sum);
 }
 
 // A running maximum is one instruction, NaN in the data or not.
@@ -114,4 +121,56 @@ kernel void maximum(device const float *in, device float *out, constant uint &n,
     float m = -INFINITY;
     for (uint k = 0; k < n; k++) m = max(m, in[i + k * 64]);
     out[i] = m;
+}
+
+// A loop that lanes leave one by one has a first part without masks, which ends when the first lane may leave.
+// RUN all-lanes: emit --what simd --target x86-64-v4 --kernel row_sum
+// CHECK all-lanes: = call i32 @llvm.usub.sat.i32\(i32 %\w+, i32 31\)
+// CHECK all-lanes: = load <32 x float>, ptr
+kernel void row_sum(device const float *in, device float *out, constant uint &n, uint i [[thread_position_in_grid]],
+                    uint threads [[threads_per_grid]])
+{
+    float sum = 0;
+    for (uint k = i; k < n; k += threads) sum += in[k];
+    out[i] = sum;
+}
+
+// Threadgroups of one row divide by nothing: both divisions of the object are in branches of their own.
+// RUN no-division: emit --what simd --target x86-64-v4 --kernel copy
+// CHECK no-division: br i1 %\w+, label %\w+, label %(\w+)\n\n\1: .*\n.*add.*\n.*= udiv i32 %\w+, %\w+\n  br label
+// CHECK no-division: br i1 %\w+, label %(\w+), label %\w+\n\n\1: .*\n.*add.*\n.*= udiv i32 %\w+, %\w+\n  br label
+// NOT no-division: udiv[\s\S]*udiv[\s\S]*udiv
+kernel void copy(device const float *in, device float *out, uint i [[thread_position_in_grid]])
+{
+    out[i] = in[i];
+}
+
+// Indices that differ by constants share one extension, although their sums may wrap; the constants are in the addresses.
+// RUN one-extension: emit --what simd --target x86-64-v4 --kernel stencil
+// CHECK one-extension: = zext i32 %\w+ to i64
+// CHECK one-extension: getelementptr i8, ptr addrspace\(1\) %\w+, i64 -\d+
+// NOT one-extension: (= zext i32 %\w+ to i64[\s\S]*){3}
+kernel void stencil(device const float *in, device float *out, constant uint &first [[buffer(2)]],
+                    uint i [[thread_position_in_grid]]) [[required_threads_per_threadgroup(64, 1, 1)]]
+{
+    uint at = i + first;
+    out[i] = in[at - 1] + in[at] + in[at + 1] + in[at + 7];
+}
+
+// Steps of small kernels are inlined; and lanes that enter a block by its only edge are not added to any that wait there, so
+// that no mask lives across the barrier.
+// RUN small-steps: emit --what simd --target x86-64-v4 --kernel tree
+// CHECK small-steps: define void @tombac_cpu_threadgroup
+// NOT small-steps: @tombac.step
+// NOT small-steps: (load|store) <32 x i1>
+kernel void tree(device float *out, uint t [[thread_index_in_threadgroup]], uint threads [[threads_per_threadgroup]])
+{
+    threadgroup float part[1024];
+    part[t] = out[t];
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    for (uint half_size = threads / 2; half_size > 0; half_size /= 2) {
+        if (t < half_size) part[t] += part[t + half_size];
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+    }
+    if (t == 0) out[0] = part[0];
 }
