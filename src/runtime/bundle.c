@@ -170,8 +170,8 @@ static tombac_status absent(const rt_bundle *bundle, const rt_request *request, 
             same_values(e, request) ? "" : " with other function constants");
     }
     tombac_status status = tb_fail(error, TOMBAC_ERROR_ARTIFACT,
-        "'%s' has no code of kernel '%s' for the device '%s' on this processor (%s); it was built for %s",
-        bundle->name, request->kernel, request->engine, request->target,
+        "'%s' has no code of kernel '%s' for the device '%s' on this %s (%s); it was built for %s",
+        bundle->name, request->kernel, request->engine, request->driver_target ? "machine" : "processor", request->target,
         others.size ? tb_text_string(&others) : "nothing");
     tb_text_free(&others);
     return status;
@@ -185,9 +185,8 @@ tombac_status rt_bundle_find(const rt_bundle *bundle, const rt_request *request,
         const entry *e = &bundle->entries[i];
         bool fits = strcmp(e->name, request->kernel) == 0 && strcmp(e->engine, request->engine) == 0 &&
                     same_values(e, request) &&
-                    (request->driver_target ? strcmp(e->target, request->target) == 0 : rt_target_runs(e->target));
-        /* "x86-64", "x86-64-v2", ...: levels order as their names do */
-        if (fits && (!best || strcmp(e->target, best->target) > 0)) best = e;
+                    (request->driver_target ? rt_target_serves(e->target, request->target) : rt_target_runs(e->target));
+        if (fits && (!best || rt_target_is_better(e->target, best->target))) best = e;
     }
     if (!best) return absent(bundle, request, error);
     const tb_section *section = &bundle->artifact.sections[1 + (best - bundle->entries)];

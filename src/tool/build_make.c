@@ -163,7 +163,7 @@ static size_t count_wanted(const maker *m)
     json_array_foreach(json_object_get(m->listing, "kernels"), i, kernel) kernels +=
         is_among(&m->options->kernels, json_string_value(json_object_get(kernel, "name")));
     for (const build_target *t = build_targets; t->name; t++)
-        targets += is_among(&m->options->targets, t->name);
+        targets += build_wants(m->options, t);
     return kernels * targets;
 }
 
@@ -186,7 +186,7 @@ static tombac_status compile_all(maker *m, tombac_error **error)
         if (!is_among(&m->options->kernels, name)) continue;
         for (const build_target *t = build_targets; t->name; t++) {
             tombac_status status =
-                is_among(&m->options->targets, t->name) ? compile_one(m, name, t, error) : TOMBAC_OK;
+                build_wants(m->options, t) ? compile_one(m, name, t, error) : TOMBAC_OK;
             if (status != TOMBAC_OK) return status;
         }
     }

@@ -89,9 +89,10 @@ static json_t *describe(void)
     char *compiler = tool_compiler_path(NULL);
     bool found = compiler && access(compiler, X_OK) == 0;
     if (*folder) measure(folder, &size, 0);
-    json_t *facts = json_pack("{s:s, s:o, s:{s:s, s:I, s:I}, s:{s:s, s:b}}", "version", tombac_version(),
+    json_t *facts = json_pack("{s:s, s:o, s:{s:s, s:I, s:I}, s:{s:s, s:b}, s:I}", "version", tombac_version(),
         "devices", describe_devices(), "cache", "folder", folder, "files", (json_int_t)size.files, "bytes",
-        (json_int_t)size.bytes, "compiler", "path", compiler ? compiler : "", "found", found);
+        (json_int_t)size.bytes, "compiler", "path", compiler ? compiler : "", "found", found,
+        "specialise_after", (json_int_t)tombac_default_specialise_after());
     free(compiler);
     return facts;
 }
@@ -166,6 +167,11 @@ static void print(const json_t *facts)
     printf("compiler  %s: %s\n", string(compiler, "path"),
         json_is_true(json_object_get(compiler, "found")) ? "found"
                                                          : "NOT FOUND (only cached kernels can run)");
+    if (number(facts, "specialise_after"))
+        printf("specialise after %lld launches with the same constant arguments (TOMBAC_SPECIALISE)\n",
+            (long long)number(facts, "specialise_after"));
+    else
+        puts("specialise never (TOMBAC_SPECIALISE)");
 }
 
 int tool_info(int count, char **arguments)

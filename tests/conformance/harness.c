@@ -157,8 +157,34 @@ static void take_buffer(
     }
 }
 
-static tombac_status launch(cf_test *test, cf_call *call, tombac_launch *object, tombac_error **error)
+/* Does the binding go to an argument in constant memory? */
+static bool is_constant(const tombac_kernel *kernel, const cf_binding *binding)
 {
+    tombac_argument argument;
+    for (size_t i = 0; i < tombac_kernel_argument_count(kernel); i++)
+        if (tombac_kernel_get_argument(kernel, i, &argument, NULL) == TOMBAC_OK && argument.active &&
+            argument.index == binding->index && argument.kind == TOMBAC_ARGUMENT_CONSTANT)
+            return true;
+    return false;
+}
+
+/* An operation that is made counts as a launch; this one is dropped. Then waits for the code that the launch will run. */
+static tombac_status specialise(
+    cf_test *test, tombac_kernel *kernel, const tombac_launch *object, tombac_error **error)
+{
+    tombac_operation *operation = NULL;
+    tombac_status status = tombac_launch_operation(object, &operation, error);
+    tombac_operation_release(operation);
+    if (status == TOMBAC_OK) status = tombac_kernel_await_specialisation(kernel, 100, error);
+    if (tombac_kernel_get_specialisation(kernel).failed)
+        cf_fail(test, "%s: cannot be specialised", tombac_kernel_name(kernel));
+    return status;
+}
+
+static tombac_status launch(
+    cf_test *test, cf_call *call, tombac_kernel *kernel, tombac_launch *object, tombac_error **error)
+{
+    bool special = test->cache->specialise;
     tombac_status status = TOMBAC_OK;
     tombac_buffer *buffers[CF_MAX_BINDINGS] = {NULL};
     size_t offsets[CF_MAX_BINDINGS] = {0};
@@ -166,7 +192,7 @@ static tombac_status launch(cf_test *test, cf_call *call, tombac_launch *object,
         const cf_binding *b = &call->bindings[i];
         if (b->kind == CF_THREADGROUP) {
             status = tombac_launch_set_threadgroup_memory(object, b->index, b->size, error);
-        } else if (b->kind == CF_BYTES) {
+        } else if (b->kind == CF_BYTES || (special && b->size && b->size <= 4096 && is_constant(kernel, b))) {
             status = tombac_launch_set_bytes(object, b->index, b->data, b->size, error);
         } else {
             status = make_buffer(test, b, &buffers[i], &offsets[i], error);
@@ -177,6 +203,7 @@ static tombac_status launch(cf_test *test, cf_call *call, tombac_launch *object,
     if (status == TOMBAC_OK)
         status = call->whole_groups ? tombac_launch_set_threadgroups(object, call->grid, call->group, error)
                                     : tombac_launch_set_threads(object, call->grid, call->group, error);
+    if (status == TOMBAC_OK && special) status = specialise(test, kernel, object, error);
     if (status == TOMBAC_OK) status = tombac_launch_submit(object, error);
     if (status == TOMBAC_OK) status = tombac_launch_wait(object, error);
     const char *log = tombac_launch_log(object);
@@ -201,7 +228,7 @@ static tombac_status attempt(cf_test *test, cf_call *call, tombac_error **error)
     if (status != TOMBAC_OK) return status;
     tombac_launch *object = NULL;
     status = tombac_launch_create(kernel, &object, error);
-    if (status == TOMBAC_OK) status = launch(test, call, object, error);
+    if (status == TOMBAC_OK) status = launch(test, call, kernel, object, error);
     tombac_launch_release(object);
     tombac_kernel_release(kernel);
     return status;

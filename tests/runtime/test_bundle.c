@@ -31,7 +31,8 @@ static tb_text kernel_file(const part *p)
 static const part parts[] = {{"one", "fake", "x86-64", "", "show base"},
     {"one", "fake", "x86-64-v9", "", "show future"},
     {"one", "fake", "x86-64", "{\"index\":3,\"value\":\"05000000\"}", "show five"},
-    {"two", "other", "x86-64", "", "show other"}};
+    {"two", "other", "x86-64", "", "show other"}, {"one", "gpu", "sm_90", "", "show newer"},
+    {"one", "gpu", "sm_80", "", "show older"}, {"one", "gpu", "sm_86", "", "show best"}, {"two", "gpu", "sm_90", "", "show newer"}};
 enum { PARTS = sizeof parts / sizeof *parts };
 
 static tb_text bundle_of(int format, size_t listed, size_t kernels)
@@ -105,6 +106,25 @@ static void test_choice(void **state)
     graph_close(&g);
 }
 
+/* A GPU runs code for older ones, the newest of these; never code for newer ones. */
+static void test_gpu(void **state)
+{
+    tombac_device *device = NULL;
+    REQUIRE(tombac_device_open("gpu", &device, &require_error));
+    tb_text bytes = bundle_of(1, 1, PARTS);
+    tombac_library *library = NULL;
+    REQUIRE(tombac_library_open_artifact_memory(
+        device, "kernels", bytes.data, bytes.size, &library, &require_error));
+    tb_text_free(&bytes);
+    expect_log(library, "one", NULL, "FAKE show best");
+    tombac_kernel *kernel = NULL;
+    tombac_error *error = NULL;
+    tombac_status status = tombac_kernel_create(library, "two", NULL, 0, &kernel, &error);
+    expect_failure(status, error, TOMBAC_ERROR_ARTIFACT, "for the device 'gpu' on this machine (sm_89)");
+    tombac_library_release(library);
+    tombac_device_release(device);
+}
+
 static void expect_refused(graph *g, const char *bytes, size_t size, const char *message)
 {
     tombac_library *library = NULL;
@@ -170,6 +190,6 @@ static void test_file(void **state)
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, world_setup, world_teardown)
-    const struct CMUnitTest tests[] = {TEST(test_choice), TEST(test_refused), TEST(test_file)};
+    const struct CMUnitTest tests[] = {TEST(test_choice), TEST(test_gpu), TEST(test_refused), TEST(test_file)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

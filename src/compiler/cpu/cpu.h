@@ -34,6 +34,7 @@ typedef struct cpu_options {
      * multiple of 32 threads, for rows of 16 and 8 where the kernel asks for y or z, and for all else; where
      * the size is known, for that and all else. */
     uint32_t threads[3];
+    bool whole; /* every threadgroup has that size: the code relies on it */
     bool debug; /* code for a debugger: lines and variables, hardly optimised */
     LLVMMetadataRef subprogram; /* of the kernel's function, for debugging */
     struct cpu_report *report; /* receives what was decided (report.h); NULL: nobody asks */

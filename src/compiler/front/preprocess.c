@@ -153,6 +153,15 @@ static tombac_status read_files(front_unit *unit, const char *source, size_t siz
     return TOMBAC_OK;
 }
 
+bool front_hash_file(const char *path, uint64_t *size, uint64_t *hash)
+{
+    tb_text text = {0};
+    bool read = tb_file_read(path, source_limit, &text, NULL) == TOMBAC_OK;
+    if (read) *size = text.size, *hash = XXH3_64bits(tb_text_string(&text), text.size);
+    tb_text_free(&text);
+    return read;
+}
+
 static tombac_status scan(front_unit *unit, const char *source, size_t size, tombac_error **error)
 {
     lex_problem problem;
@@ -166,6 +175,7 @@ static tombac_status scan(front_unit *unit, const char *source, size_t size, tom
         }
     tombac_status files = read_files(unit, source, size, status == TOMBAC_OK ? error : NULL);
     if (status == TOMBAC_OK) status = files;
+    if (status == TOMBAC_OK) status = front_note_searched(unit, source != NULL, error);
     if (status == TOMBAC_OK) status = front_structure(&unit->list, &problem, error);
     if (status == TOMBAC_ERROR_SOURCE && problem.message) {
         if (error) tombac_error_release(*error);

@@ -124,10 +124,31 @@ typedef struct ir_kernel {
 tombac_status ir_prepare(const ir_request *request, ir_kernel **kernel, tombac_error **error);
 void ir_kernel_free(ir_kernel *kernel);
 
+/* ---- Specialisation ---- */
+
+/* What is bound to an argument in constant memory. */
+typedef struct ir_argument_value {
+    uint32_t index; /* of [[buffer(index)]] */
+    const void *bytes;
+    size_t size;
+} ir_argument_value;
+
+typedef struct ir_specialisation {
+    const ir_argument_value *arguments;
+    size_t argument_count;
+    uint32_t threadgroup[3]; /* all threadgroups are of this size, none is cut by the grid's edge; 0: not known */
+} ir_specialisation;
+
+/* Makes constants of it and optimises again (specialise.c); after ir_contract. */
+tombac_status ir_specialise(ir_kernel *kernel, const ir_specialisation *values, tombac_error **error);
+
 /* The scalar optimisation that engines want which need no source-shaped control flow (cpu): two rounds of
  * unrolling and scalar replacement, licm, gvn, then lower-switch, fix-irreducible, unify-loop-exits,
  * loop-simplify, lcssa. */
 tombac_status ir_optimise(ir_kernel *kernel, tombac_error **error);
+
+/* After it: fuses multiplications with additions where the mode allows it, and takes fast-math flags off (contract.c). */
+void ir_contract(ir_kernel *kernel);
 
 /* Runs passes by their names in LLVM's pipeline syntax. */
 tombac_status ir_run_passes(ir_kernel *kernel, const char *passes, tombac_error **error);
