@@ -225,7 +225,7 @@ static void test_same_index(void **state)
 static void test_tensors(void **state)
 {
     static const char format[] =
-        "{\"format\":1,\"abi\":1,\"engine\":\"e\",\"target\":\"t\",\"standard\":\"s\",\"math\":\"m\","
+        "{\"format\":1,\"abi\":2,\"engine\":\"e\",\"target\":\"t\",\"standard\":\"s\",\"math\":\"m\","
         "\"kernel\":{\"name\":\"k\",\"function\":\"f\",\"file\":\"\",\"line\":0,"
         "\"max_total_threads_per_threadgroup\":1,\"static_threadgroup_memory\":0,\"threadgroup_barriers\":false,"
         "\"simdgroup_operations\":false,\"arguments\":[%s]}}";
