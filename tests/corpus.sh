@@ -72,7 +72,9 @@ hashcat() {
     done
     defines+=(-D KERNEL_STATIC -D INCLUDE_PATH=OpenCL -D 'XM2S(x)=#x' -D 'M2S(x)=XM2S(x)' -D MAX_THREADS_PER_BLOCK=1024
         -D IS_APPLE_SILICON -D LOCAL_MEM_TYPE=1 -D VENDOR_ID=2 -D CUDA_ARCH=0 -D VECT_SIZE=1 -D DEVICE_TYPE=4 -D DGST_R0=0 -D DGST_R1=3
-        -D DGST_R2=2 -D DGST_R3=1 -D DGST_ELEM=4 -D KERN_TYPE=0 -D ATTACK_EXEC=11 -D ATTACK_KERN=3 -D ATTACK_MODE=3)
+        -D DGST_R2=2 -D DGST_R3=1 -D DGST_ELEM=4 -D KERN_TYPE=0 -D ATTACK_EXEC=11 -D ATTACK_KERN=3 -D ATTACK_MODE=3
+        -D FIXED_LOCAL_SIZE=64 -D FIXED_LOCAL_SIZE_COMP=64 -D SCRYPT_N=1024 -D SCRYPT_R=1 -D SCRYPT_P=1 -D SCRYPT_TMTO=1
+        -D SCRYPT_TMP_ELEM=32) # the last two lines: what a module adds
     project hashcat "$d" hashcat.py -x metal -I "$d" -I "$d/OpenCL" "${defines[@]}" -- "$@"
 }
 

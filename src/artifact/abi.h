@@ -5,7 +5,9 @@
  *
  * Arguments come as an array of addresses, one per argument that the reflection lists, in the order of declaration: for a
  * buffer or constant argument the address of its first byte, for a threadgroup argument the address of its block in
- * the running threadgroup's memory; NULL for an argument that a function constant removed. */
+ * the running threadgroup's memory; NULL for an argument that a function constant removed. A tensor argument is the
+ * address of its first element; its layout (extents, then strides in elements, uint64_t) is a constant argument after
+ * all of the source's. */
 #ifndef TB_ARTIFACT_ABI_H
 #define TB_ARTIFACT_ABI_H
 

@@ -155,7 +155,7 @@ static tombac_status require_engine(const cc_request *request, tombac_error **er
         request->engine ? request->engine : "");
 }
 
-static cpu_options cpu_options_of(const cc_request *request, const ir_kernel *kernel)
+cpu_options cc_cpu_options(const cc_request *request, const ir_kernel *kernel)
 {
     cpu_options options = {.target = kernel->target,
         .whole = request->threadgroup[0] != 0,
@@ -165,8 +165,7 @@ static cpu_options cpu_options_of(const cc_request *request, const ir_kernel *ke
     return options;
 }
 
-/* Scalar optimisation, as far as no lanes matter. */
-static tombac_status optimise(const cc_request *request, ir_kernel *kernel, tombac_error **error)
+tombac_status cc_optimise(const cc_request *request, ir_kernel *kernel, tombac_error **error)
 {
     tombac_status status = ir_optimise(kernel, error);
     if (status != TOMBAC_OK) return status;
@@ -177,9 +176,9 @@ static tombac_status optimise(const cc_request *request, ir_kernel *kernel, tomb
 static tombac_status generate_cpu(const cc_request *request,
     ir_kernel *kernel, bool assembly, tb_text *object, size_t *context_size, tombac_error **error)
 {
-    cpu_options options = cpu_options_of(request, kernel);
+    cpu_options options = cc_cpu_options(request, kernel);
     cpu_set_llvm_options();
-    tombac_status status = optimise(request, kernel, error);
+    tombac_status status = cc_optimise(request, kernel, error);
     if (status != TOMBAC_OK || !assembly) {
         return status == TOMBAC_OK ? cpu_compile(kernel->module, &options, object, context_size, error)
                                    : status;
@@ -326,10 +325,10 @@ tombac_status cc_emit_simd(const cc_request *request, tb_text *output, tb_text *
     for_cpu.engine = "cpu";
     tombac_status status = cc_job_open(&for_cpu, &j, diagnostics, error);
     if (status != TOMBAC_OK) return status;
-    cpu_options options = cpu_options_of(request, j.kernel);
+    cpu_options options = cc_cpu_options(request, j.kernel);
     size_t context_size;
     cpu_set_llvm_options();
-    status = optimise(&for_cpu, j.kernel, error);
+    status = cc_optimise(&for_cpu, j.kernel, error);
     if (status == TOMBAC_OK) status = cpu_vectorise(j.kernel->module, &options, &context_size, error);
     if (status == TOMBAC_OK) status = cpu_optimise(j.kernel->module, j.kernel->machine, j.kernel->debug, error);
     if (status == TOMBAC_OK) {

@@ -1,7 +1,6 @@
 /* The verb `emit --what report`: what an engine made of a kernel, and why. An engine that has a report gets a line in
  * the table below. */
 #include "base/file.h"
-#include "compiler/cpu/cpu.h"
 #include "compiler/cpu/report.h"
 #include "compiler/job.h"
 
@@ -78,7 +77,7 @@ static void close_sources(sources *s)
 static tombac_status report_cpu(const cc_request *request, ir_kernel *kernel, tb_text *output, tombac_error **error)
 {
     cpu_report report = {0};
-    cpu_options options = {.target = kernel->target, .report = &report};
+    cpu_options options = cc_cpu_options(request, kernel);
     sources s = {.request = request, .kernel = kernel};
     cpu_report_context context = {.kernel = kernel->kernel->name,
         .file = kernel->kernel->file,
@@ -87,9 +86,9 @@ static tombac_status report_cpu(const cc_request *request, ir_kernel *kernel, tb
         .line = find_line,
         .data = &s};
     size_t context_size;
-    memcpy(options.threads, kernel->kernel->required_threads, sizeof options.threads);
+    options.report = &report;
     cpu_set_llvm_options();
-    tombac_status status = ir_optimise(kernel, error);
+    tombac_status status = cc_optimise(request, kernel, error);
     if (status == TOMBAC_OK) status = cpu_vectorise(kernel->module, &options, &context_size, error);
     if (status == TOMBAC_OK) status = cpu_report_print(&report, &context, request->json, output, error);
     cpu_report_free(&report);

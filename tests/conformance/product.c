@@ -122,6 +122,7 @@ static cf_call call_of(const char *kernel, uint32_t x, uint32_t y, uint32_t thre
     return (cf_call){.file = "product.metal",
         .kernel = kernel,
         .standard = "metal4.0",
+        .math = TOMBAC_MATH_SAFE, /* where the order of the sum is fixed for all engines */
         .grid = {x, y, 1},
         .group = {threads, 1, 1},
         .whole_groups = true};

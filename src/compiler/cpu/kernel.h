@@ -10,6 +10,7 @@
  *     masks.c        which blocks share an execution mask
  *     affine.c       indices that differ by constants only
  *     gather.c       gathers and scatters with 32-bit indices
+ *     matrix.c       which products of matrices are computed together (tile.c emits them, layout.c moves between layouts)
  *     linearise.c    blocks to vector code under masks (uses value.c, instruction.c, memory.c, group.c, lanes.c, collective.c)
  *     barrier.c      states: what is saved at a barrier and restored after it
  *     entry.c        the loop over SIMD-groups, the entry point

@@ -196,3 +196,16 @@ kernel void exchange_any(device const uint *in, device const uint *at, device ui
     uint x = at[i];
     out[x] = in[ulong(x) * stride + 3];
 }
+
+// Each lane's run of 16 halves: all of them in one group, through casts of the address, by whole registers; words are put in order
+// before halves.
+// RUN half-rows: emit --what simd --target x86-64-v4 --threadgroup 128,1,1 --kernel half_rows
+// CHECK half-rows: load <16 x i32>
+// NOT half-rows: load <(4|8) x (half|i16|i32)>
+// NOT half-rows: load (half|i16),
+kernel void half_rows(device const half4 *in, device float *out, uint i [[thread_index_in_threadgroup]])
+{
+    float sum = 0;
+    for (short k = 0; k < 4; k++) sum += dot(float4(in[i * 4 + k]), float4(1, 2, 3, 4));
+    out[i] = sum;
+}

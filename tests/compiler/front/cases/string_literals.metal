@@ -1,4 +1,5 @@
 //@ check
+//! error
 // A literal is in constant memory: arguments, initialisers, results; where no address space is asked for, it stays.
 #include <metal_stdlib>
 using namespace metal;
