@@ -19,6 +19,10 @@ LLVMValueRef cpu_gather(
 /* The elements of the active lanes (zero elsewhere); NULL: the address is of another kind. */
 LLVMValueRef cpu_gather_narrow(cpu_kernel *k, LLVMTypeRef element, LLVMValueRef pointer);
 bool cpu_scatter_narrow(cpu_kernel *k, LLVMValueRef vector, LLVMValueRef pointer);
+/* May this instruction write what others read, or read what they write? (group.c) */
+bool cpu_may_write(const cpu_value *value);
+/* Neither volatile nor atomic? */
+bool cpu_is_plain(LLVMValueRef ir);
 
 /* ---- Addresses in canonical form (address.c): root + sum of scale * ext(index) + constant ---- */
 

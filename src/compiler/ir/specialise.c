@@ -95,6 +95,7 @@ static tombac_status replace_argument(
     for (size_t i = 0; i < kernel->argument_count; i++) {
         const ir_argument *argument = &kernel->arguments[i];
         const front_parameter *parameter = argument->parameter;
+        if (argument->rank) continue; /* what is known of a tensor is its layout, an argument of the same index */
         if (!argument->active || parameter->binding == FRONT_THREADGROUP || parameter->index != value->index)
             continue;
         if (parameter->space != FRONT_CONSTANT) break;
