@@ -151,7 +151,7 @@ kernel void copy(device const float *in, device float *out, uint i [[thread_posi
 // CHECK one-extension: getelementptr i8, ptr addrspace\(1\) %\w+, i64 -\d+
 // NOT one-extension: (= zext i32 %\w+ to i64[\s\S]*){3}
 kernel void stencil(device const float *in, device float *out, constant uint &first [[buffer(2)]],
-                    uint i [[thread_position_in_grid]]) [[required_threads_per_threadgroup(64, 1, 1)]]
+                    uint i [[thread_position_in_grid]])
 {
     uint at = i + first;
     out[i] = in[at - 1] + in[at] + in[at + 1] + in[at + 7];
