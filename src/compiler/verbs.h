@@ -24,10 +24,10 @@ typedef struct cc_request {
     const char *kernel, *engine, *target, *what, *output_path; /* NULL where not given */
     const cc_constant *constants;
     size_t constant_count;
-    bool json; /* emit --what report: for machines */
     const cc_constant *arguments; /* to specialise for */
     size_t argument_count;
     uint32_t threadgroup[3]; /* 0: not given */
+    bool json; /* emit --what report: for machines */
     bool fix; /* check: write what the warnings propose into the files */
 } cc_request;
 

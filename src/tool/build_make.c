@@ -140,8 +140,8 @@ static tombac_status compile_one(
     for (size_t i = 0; i < 64; i++) tb_text_free(&words[i]);
     tool_words_free(&extra);
     if (status != TOMBAC_OK) return status;
-    m->sections[++m->count] =
-        (tb_section){TB_SECTION_KERNEL, m->files[m->count - 1].data, m->files[m->count - 1].size};
+    const tb_text *file = &m->files[m->count++];
+    m->sections[m->count] = (tb_section){TB_SECTION_KERNEL, file->data, file->size};
     json_array_append_new(
         m->entries, json_pack("{s:s, s:s, s:s, s:O}", "name", kernel, "engine", target->engine, "target",
                         target->level, "constants", m->constants));

@@ -2,7 +2,7 @@
  *
  *     kernel NAME                                    constant NAME INDEX TYPE SCALAR LENGTH
  *     argument KIND NAME INDEX TYPE SCALAR LENGTH SIZE ALIGNMENT FLAGS      (flags: w writable, r reference,
- * i inactive, -) members JSON (of the next argument)     requires TEXT     max N     required X Y Z     static N          include PATH (its content is appended to the
+ * i inactive, -) members JSON (of the next argument)     tensor JSON (of the next argument)     requires TEXT     max N     required X Y Z     static N          include PATH (its content is appended to the
  * object) object TEXT (the object section)               show (appends the command line to the object)
  *     fail-list STATUS TEXT    fail-compile STATUS TEXT    engine NAME    target NAME    name NAME
  *     fail-special STATUS TEXT    hang-special (where there are --argument)
@@ -29,7 +29,7 @@
 typedef struct job {
     const char *verb, *kernel, *engine, *output, *name, *source;
     bool from_stdin, special; /* with --argument */
-    tb_text text, kernels, constants, manifest_constants, arguments, dependencies, object, attributes, requirements, members;
+    tb_text text, kernels, constants, manifest_constants, arguments, dependencies, object, attributes, requirements, members, tensor;
     char engine_name[32], target[32], kernel_name[64], arguments_text[4096];
     bool bad_artifact, no_object, bad_list;
 } job;
@@ -116,11 +116,13 @@ static void argument(job *j, const char *line)
         "%s{\"name\":\"%s\",\"kind\":\"%s\",\"index\":%u,\"writable\":%s,\"reference\":%s,\"active\":%s,"
         "\"type\":\"%s\","
         "\"scalar\":\"%s\",\"vector_length\":%u,\"packed\":false,\"size\":%u,\"alignment\":%u,\"members\":[%s]"
-        "}",
+        "%s}",
         j->arguments.size ? "," : "", name, kind, index, strchr(flags, 'w') ? "true" : "false",
         strchr(flags, 'r') ? "true" : "false", strchr(flags, 'i') ? "false" : "true", type,
-        strcmp(scalar, "-") == 0 ? "" : scalar, length, size, alignment, tb_text_string(&j->members));
+        strcmp(scalar, "-") == 0 ? "" : scalar, length, size, alignment, tb_text_string(&j->members),
+        tb_text_string(&j->tensor));
     tb_text_free(&j->members);
+    tb_text_free(&j->tensor);
 }
 
 static void attribute(job *j, const char *word, const char *rest)
@@ -130,6 +132,8 @@ static void attribute(job *j, const char *word, const char *rest)
         tb_text_printf(&j->requirements, "%s\"%s\"", j->requirements.size ? "," : "", rest);
     } else if (strcmp(word, "members") == 0) {
         tb_text_puts(&j->members, rest);
+    } else if (strcmp(word, "tensor") == 0) {
+        tb_text_printf(&j->tensor, ",\"tensor\":%s", rest);
     } else if (strcmp(word, "required") == 0) {
         if (sscanf(rest, "%u %u %u", &x, &y, &z) != 3) die(2, rest);
         tb_text_printf(&j->attributes, "\"required_threads_per_threadgroup\":[%u,%u,%u],", x, y, z);

@@ -336,7 +336,6 @@ void cpu_emit_call(cpu_kernel *k, cpu_value *value)
     }
     switch (kind) {
     case OP_NONE: break;
-    case OP_MATRIX_MULTIPLY: cpu_emit_matrix(k, value); return;
     case OP_ALL_LANES: emit_all_lanes(k, value); return;
     case OP_BARRIER: cpu_emit_barrier(k); return;
     case OP_SIMDGROUP_BARRIER: return; /* lanes run in step */

@@ -53,7 +53,7 @@ tombac_status cpu_optimise(LLVMModuleRef module, LLVMTargetMachineRef machine, b
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
     LLVMErrorRef failure = LLVMRunPasses(module, debug ? debug_passes : passes, machine, options);
     LLVMDisposePassBuilderOptions(options);
-    if (!failure) return TOMBAC_OK;
+    if (!failure) return cpu_context_place(module, error);
     char *message = LLVMGetErrorMessage(failure);
     tombac_status status = tb_fail(error, TOMBAC_ERROR_COMPILER, "cpu engine: LLVM: %s", message);
     LLVMDisposeErrorMessage(message);

@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #define CPU_KERNEL_FUNCTION "tombac.kernel"
+#define CPU_CONTEXT_ATTRIBUTE "tombac-context" /* parameter that points to a SIMD-group's context */
 /* Without it LLVM takes gathers apart on AVX2, into a branch per lane. */
 #define CPU_TARGET_FEATURES "+fast-gather"
 
@@ -51,6 +52,8 @@ tombac_status cpu_target_machine(const char *target, LLVMTargetMachineRef *machi
 tombac_status cpu_vectorise(
     LLVMModuleRef module, const cpu_options *options, size_t *context_size, tombac_error **error);
 tombac_status cpu_optimise(LLVMModuleRef module, LLVMTargetMachineRef machine, bool debug, tombac_error **error);
+/* Part of cpu_optimise: places the accesses to contexts (context.c). */
+tombac_status cpu_context_place(LLVMModuleRef module, tombac_error **error);
 tombac_status cpu_emit(
     LLVMModuleRef module, LLVMTargetMachineRef machine, bool assembly, tb_text *out, tombac_error **error);
 /* All three; the machine is made by cpu_target_machine. */

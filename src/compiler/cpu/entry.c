@@ -169,6 +169,9 @@ static void declare_step(cpu_kernel *k, const char *name)
     add_parameter_attributes(k, k->step, count + PARAM_DISPATCH, dispatch);
     add_parameter_attributes(k, k->step, count + PARAM_MEMORY, own);
     add_parameter_attributes(k, k->step, count + PARAM_CONTEXT, own);
+    LLVMAddAttributeAtIndex(k->step, count + PARAM_CONTEXT + 1,
+        LLVMCreateStringAttribute(
+            k->context, CPU_CONTEXT_ATTRIBUTE, sizeof CPU_CONTEXT_ATTRIBUTE - 1, "", 0));
     add_parameter_attributes(k, k->step, count + PARAM_STOP, own);
     if (!k->has_barrier || k->value_count <= SMALL_STEP)
         LLVMAddAttributeAtIndex(k->step, LLVMAttributeFunctionIndex, cpu_attribute(k, "alwaysinline", 0));

@@ -49,6 +49,8 @@ void cpu_analyse(cpu_kernel *k, cpu_layout layout, int width)
     k->barriers = NULL;
     k->pending_store = NULL;
     k->dummy = NULL;
+    k->scratch = NULL;
+    k->scratch_count = 0;
     k->has_barrier = false;
     cpu_graph_build(k);
     cpu_dominance_build(k);
