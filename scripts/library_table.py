@@ -24,7 +24,7 @@ OPENED = [("metal", "metal::__tensors::"), ("mpp::tensor_ops", "__tombac::mpp::t
 REFUSED_NAMES = {"int4b_format", "convolution2d", "convolution2d_descriptor", "convolution2d_activation_layout",
                  "convolution2d_weights_layout"}
 # Names that are namespaces, or parts of Apple's library that sources specialise.
-OTHERS = {"metal", "fast", "precise", "simd", "raytracing", "_atomic", "_conjunction", "_disjunction", "_negation",
+OTHERS = {"metal", "std", "fast", "precise", "simd", "raytracing", "_atomic", "_conjunction", "_disjunction", "_negation",
           "_numeric_limits_impl"}
 
 
