@@ -1,5 +1,6 @@
-/* tombac-bench-ready [--threads N] [--rounds N] [--processor-time] [NAME]: the ready kernels (tombac/algorithms.h) against plain loops of the host and
- * qsort, on a million elements. Both take turns; the fastest round counts. Results are compared by the tests, not here. */
+/* tombac-bench-ready [--threads N] [--rounds N] [--processor-time] [NAME]: the ready kernels
+ * (tombac/algorithms.h) against plain loops of the host and qsort, on a million elements. Both take turns;
+ * the fastest round counts. Results are compared by the tests, not here. */
 #include "tombac/algorithms.h"
 
 #include <math.h>
@@ -20,7 +21,10 @@ static tombac_error *error;
 /* ---- The ready kernels ---- */
 
 #define READY(NAME, CALL)                                                                                    \
-    static tombac_status ready_##NAME(void) { return CALL; }
+    static tombac_status ready_##NAME(void)                                                                  \
+    {                                                                                                        \
+        return CALL;                                                                                         \
+    }
 READY(map, tombac_map_apply(ready, TOMBAC_MAP_EXP, TOMBAC_TYPE_F32, x, y, N, NULL, &error))
 READY(reduce, tombac_reduce(ready, TOMBAC_REDUCE_SUM, TOMBAC_TYPE_F32, x, small, N, NULL, &error))
 READY(scan, tombac_scan(ready, TOMBAC_TYPE_F32, true, x, y, N, NULL, &error))
@@ -28,7 +32,8 @@ READY(histogram, tombac_histogram(ready, TOMBAC_TYPE_U8, bytes, bins, N, 256, NU
 READY(compact, tombac_compact(ready, TOMBAC_TYPE_F32, x, bytes, y, small, N, NULL, &error))
 READY(transpose, tombac_transpose(ready, TOMBAC_TYPE_F32, x, y, SIDE, SIDE, NULL, &error))
 READY(matmul, tombac_matmul(ready, TOMBAC_TYPE_F32, x, x, y, MATRIX, MATRIX, MATRIX, NULL, &error))
-READY(matmul_half, tombac_matmul(ready, TOMBAC_TYPE_F16, bytes, bytes, y, MATRIX, MATRIX, MATRIX, NULL, &error))
+READY(
+    matmul_half, tombac_matmul(ready, TOMBAC_TYPE_F16, bytes, bytes, y, MATRIX, MATRIX, MATRIX, NULL, &error))
 READY(convolve, tombac_convolve(ready, x, small, y, (tombac_convolution){SIDE, SIDE, 5, 5}, NULL, &error))
 READY(fft, tombac_fft(ready, false, x, y, N / 2, NULL, &error))
 READY(stencil, tombac_stencil_heat(ready, x, SIDE, SIDE, 0.2f, 2, NULL, &error))
@@ -111,7 +116,8 @@ static void host_nbody(void)
         float s[3] = {0, 0, 0};
         for (size_t j = 0; j < BODIES; j++) {
             float d[3], square = 0.01f;
-            for (int k = 0; k < 3; k++) square += (d[k] = a[4 * j + k] - a[4 * i + k]) * (a[4 * j + k] - a[4 * i + k]);
+            for (int k = 0; k < 3; k++)
+                square += (d[k] = a[4 * j + k] - a[4 * i + k]) * (a[4 * j + k] - a[4 * i + k]);
             float inverse = 1 / sqrtf(square), pull = a[4 * j + 3] * inverse * inverse * inverse;
             for (int k = 0; k < 3; k++) s[k] += pull * d[k];
         }
@@ -128,7 +134,8 @@ static void host_fft(void)
         for (size_t n = COUNT / 2, size = 2; size <= n; size *= 2)
             for (size_t first = 0; first < n; first += size)
                 for (size_t k = 0; k < size / 2; k++) {
-                    float *p = z + 2 * (first + k), *q = p + size, *w = factors + (k * (n / size)) % (COUNT / 2) * 2;
+                    float *p = z + 2 * (first + k), *q = p + size,
+                          *w = factors + (k * (n / size)) % (COUNT / 2) * 2;
                     float re = q[0] * w[0] - q[1] * w[1], im = q[0] * w[1] + q[1] * w[0];
                     q[0] = p[0] - re;
                     q[1] = p[1] - im;
@@ -151,11 +158,13 @@ static const struct {
     const char *name, *peer;
     tombac_status (*ready)(void);
     void (*host)(void);
-} rows[] = {{"map exp", "expf in a loop", ready_map, host_map}, {"reduce sum", "loop", ready_reduce, host_reduce},
-    {"scan", "loop", ready_scan, host_scan}, {"histogram", "loop", ready_histogram, host_histogram},
-    {"sort", "qsort", ready_sort, host_sort}, {"sort pairs", "qsort of keys", ready_sort_pairs, host_sort},
+} rows[] = {{"map exp", "expf in a loop", ready_map, host_map},
+    {"reduce sum", "loop", ready_reduce, host_reduce}, {"scan", "loop", ready_scan, host_scan},
+    {"histogram", "loop", ready_histogram, host_histogram}, {"sort", "qsort", ready_sort, host_sort},
+    {"sort pairs", "qsort of keys", ready_sort_pairs, host_sort},
     {"compact", "loop", ready_compact, host_compact}, {"transpose", "loops", ready_transpose, host_transpose},
-    {"matmul", "loops", ready_matmul, host_matmul}, {"matmul half", "loops of floats", ready_matmul_half, host_matmul},
+    {"matmul", "loops", ready_matmul, host_matmul},
+    {"matmul half", "loops of floats", ready_matmul_half, host_matmul},
     {"convolve 5x5", "loops", ready_convolve, host_convolve}, {"fft", "radix 2", ready_fft, host_fft},
     {"stencil", "loops", ready_stencil, host_stencil}, {"nbody", "loops", ready_nbody, host_nbody}};
 
@@ -240,7 +249,8 @@ int main(int count, char **arguments)
             best[0] = fmin(best[0], middle - start);
             best[1] = fmin(best[1], end - middle);
         }
-        printf("%-14s %10.3f %10.3f %8.2f   %s\n", rows[r].name, best[0] * 1e3, best[1] * 1e3, best[1] / best[0], rows[r].peer);
+        printf("%-14s %10.3f %10.3f %8.2f   %s\n", rows[r].name, best[0] * 1e3, best[1] * 1e3,
+            best[1] / best[0], rows[r].peer);
         fflush(stdout);
     }
     return 0;

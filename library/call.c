@@ -16,7 +16,7 @@ typedef struct entry {
 struct tombac_algorithms {
     atomic_size_t references;
     tombac_device *device;
-    pthread_mutex_t mutex; /* guards what follows */
+    pthread_mutex_t mutex;      /* guards what follows */
     tombac_library **libraries; /* one per artifact, NULL until needed */
     entry *entries;
     size_t entry_count, entry_room;
@@ -34,10 +34,12 @@ static tombac_status fail(tombac_status status, tombac_error **error, const char
     return tombac_error_create(status, message, error);
 }
 
-tombac_status tombac_algorithms_create(tombac_device *device, tombac_algorithms **algorithms, tombac_error **error)
+tombac_status tombac_algorithms_create(
+    tombac_device *device, tombac_algorithms **algorithms, tombac_error **error)
 {
     if (!device || !algorithms)
-        return fail(TOMBAC_ERROR_ARGUMENT, error, "%s: '%s' is NULL", __func__, device ? "algorithms" : "device");
+        return fail(
+            TOMBAC_ERROR_ARGUMENT, error, "%s: '%s' is NULL", __func__, device ? "algorithms" : "device");
     tombac_algorithms *made = calloc(1, sizeof *made);
     if (made) made->libraries = calloc(call_artifact_count, sizeof *made->libraries);
     if (!made || !made->libraries || pthread_mutex_init(&made->mutex, NULL) != 0) {
@@ -74,13 +76,15 @@ void tombac_algorithms_release(tombac_algorithms *algorithms)
 
 /* ---- Kernels by name ---- */
 
-static tombac_status load(tombac_algorithms *a, const char *name, tombac_kernel **kernel, tombac_error **error)
+static tombac_status load(
+    tombac_algorithms *a, const char *name, tombac_kernel **kernel, tombac_error **error)
 {
     size_t length = strcspn(name, "_"), i = 0;
     while (i < call_artifact_count &&
            (strlen(call_artifacts[i].name) != length || memcmp(call_artifacts[i].name, name, length) != 0))
         i++;
-    if (i == call_artifact_count) return fail(TOMBAC_ERROR_NOT_FOUND, error, "there is no ready kernel '%s'", name);
+    if (i == call_artifact_count)
+        return fail(TOMBAC_ERROR_NOT_FOUND, error, "there is no ready kernel '%s'", name);
     const call_artifact *from = &call_artifacts[i];
     tombac_status status = TOMBAC_OK;
     if (!a->libraries[i])
@@ -89,7 +93,8 @@ static tombac_status load(tombac_algorithms *a, const char *name, tombac_kernel 
     return status == TOMBAC_OK ? tombac_kernel_create(a->libraries[i], name, NULL, 0, kernel, error) : status;
 }
 
-static tombac_status add_entry(tombac_algorithms *a, const char *name, tombac_kernel **kernel, tombac_error **error)
+static tombac_status add_entry(
+    tombac_algorithms *a, const char *name, tombac_kernel **kernel, tombac_error **error)
 {
     if (a->entry_count == a->entry_room) {
         size_t room = a->entry_room ? 2 * a->entry_room : 16;
@@ -211,12 +216,14 @@ void call_kernel(call *c, const char *format, ...)
 
 void call_buffer(call *c, tombac_buffer *buffer)
 {
-    if (c->status == TOMBAC_OK) c->status = tombac_launch_set_buffer(c->launch, c->next++, buffer, 0, c->error);
+    if (c->status == TOMBAC_OK)
+        c->status = tombac_launch_set_buffer(c->launch, c->next++, buffer, 0, c->error);
 }
 
 void call_bytes(call *c, const void *data, size_t size)
 {
-    if (c->status == TOMBAC_OK) c->status = tombac_launch_set_bytes(c->launch, c->next++, data, size, c->error);
+    if (c->status == TOMBAC_OK)
+        c->status = tombac_launch_set_bytes(c->launch, c->next++, data, size, c->error);
 }
 
 void call_uint(call *c, size_t value)
@@ -225,7 +232,10 @@ void call_uint(call *c, size_t value)
     call_bytes(c, &word, sizeof word);
 }
 
-void call_float(call *c, float value) { call_bytes(c, &value, sizeof value); }
+void call_float(call *c, float value)
+{
+    call_bytes(c, &value, sizeof value);
+}
 
 static void add_launch(call *c)
 {
@@ -268,8 +278,9 @@ const char *call_type(call *c, const char *call_name, tombac_type type, const ch
         tombac_type type;
         char letter;
         const char *name;
-    } known[] = {{TOMBAC_TYPE_F32, 'f', "float"}, {TOMBAC_TYPE_F16, 'h', "half"}, {TOMBAC_TYPE_I32, 'i', "int"},
-        {TOMBAC_TYPE_U32, 'u', "uint"}, {TOMBAC_TYPE_U8, 'c', "uchar"}, {TOMBAC_TYPE_U16, 's', "ushort"}};
+    } known[] = {{TOMBAC_TYPE_F32, 'f', "float"}, {TOMBAC_TYPE_F16, 'h', "half"},
+        {TOMBAC_TYPE_I32, 'i', "int"}, {TOMBAC_TYPE_U32, 'u', "uint"}, {TOMBAC_TYPE_U8, 'c', "uchar"},
+        {TOMBAC_TYPE_U16, 's', "ushort"}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (known[i].type == type && strchr(types, known[i].letter)) return known[i].name;
     call_fail(c, TOMBAC_ERROR_UNSUPPORTED, "%s: elements of type %s are not supported", call_name,

@@ -1,5 +1,5 @@
-/* What the ready kernels' calls are made of. A call records launches into a sequence; the first failure stays, and what follows it
- * does nothing. */
+/* What the ready kernels' calls are made of. A call records launches into a sequence; the first failure
+ * stays, and what follows it does nothing. */
 #ifndef LIBRARY_CALL_H
 #define LIBRARY_CALL_H
 
@@ -34,7 +34,8 @@ tombac_status call_end(call *c, tombac_operation **operation);
 void call_fail(call *c, tombac_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Device memory of the call's own, `count` elements of `size` bytes. */
 tombac_buffer *call_temporary(call *c, size_t count, size_t size);
-/* `count` elements of 1, 2, 4, 8 or 16 bytes from `offset` bytes on, as unsigned numbers whatever the buffer's type. */
+/* `count` elements of 1, 2, 4, 8 or 16 bytes from `offset` bytes on, as unsigned numbers whatever the
+ * buffer's type. */
 tombac_buffer *call_view(call *c, tombac_buffer *buffer, size_t size, size_t offset, size_t count);
 /* Begins a launch of a kernel: a name, or printf's format of one. */
 void call_kernel(call *c, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -3,7 +3,10 @@
 
 static const tombac_size3 group_of_256 = {256, 1, 1};
 
-static size_t blocks(size_t n, size_t size) { return n / size + (n % size != 0); }
+static size_t blocks(size_t n, size_t size)
+{
+    return n / size + (n % size != 0);
+}
 
 tombac_status tombac_map_apply(tombac_algorithms *algorithms, tombac_map function, tombac_type type,
     tombac_buffer *in, tombac_buffer *out, size_t n, tombac_operation **operation, tombac_error **error)
@@ -127,7 +130,8 @@ static void spine(call *c, const char *element, tombac_buffer *sums, size_t n)
     call_groups(c, 1, 1, (tombac_size3){32, 1, 1});
 }
 
-static void scan(call *c, const char *element, bool inclusive, tombac_buffer *in, tombac_buffer *out, size_t n)
+static void scan(
+    call *c, const char *element, bool inclusive, tombac_buffer *in, tombac_buffer *out, size_t n)
 {
     size_t count = blocks(n, SCAN_BLOCK);
     tombac_buffer *sums = call_temporary(c, count + 1, 4);

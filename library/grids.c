@@ -3,7 +3,10 @@
 
 static const tombac_size3 group_of_256 = {256, 1, 1}, group_of_32_by_8 = {32, 8, 1};
 
-static size_t blocks(size_t n, size_t size) { return n / size + (n % size != 0); }
+static size_t blocks(size_t n, size_t size)
+{
+    return n / size + (n % size != 0);
+}
 
 tombac_status tombac_transpose(tombac_algorithms *algorithms, tombac_type type, tombac_buffer *in,
     tombac_buffer *out, size_t rows, size_t columns, tombac_operation **operation, tombac_error **error)
@@ -22,8 +25,9 @@ tombac_status tombac_transpose(tombac_algorithms *algorithms, tombac_type type, 
     return call_end(&c, operation);
 }
 
-tombac_status tombac_matmul(tombac_algorithms *algorithms, tombac_type type, tombac_buffer *a, tombac_buffer *b,
-    tombac_buffer *product, size_t m, size_t n, size_t k, tombac_operation **operation, tombac_error **error)
+tombac_status tombac_matmul(tombac_algorithms *algorithms, tombac_type type, tombac_buffer *a,
+    tombac_buffer *b, tombac_buffer *product, size_t m, size_t n, size_t k, tombac_operation **operation,
+    tombac_error **error)
 {
     call c;
     call_begin(&c, algorithms, error);
@@ -62,7 +66,8 @@ tombac_status tombac_convolve(tombac_algorithms *algorithms, tombac_buffer *in, 
     return call_end(&c, operation);
 }
 
-/* ---- Simulations: a step reads one buffer and writes the other; a copy brings an odd number of steps home ---- */
+/* ---- Simulations: a step reads one buffer and writes the other; a copy brings an odd number of steps home
+ * ---- */
 
 static void copy(call *c, tombac_buffer *from, tombac_buffer *to, size_t count)
 {
@@ -75,8 +80,8 @@ static void copy(call *c, tombac_buffer *from, tombac_buffer *to, size_t count)
     call_threads(c, count, 1, group_of_256);
 }
 
-tombac_status tombac_stencil_heat(tombac_algorithms *algorithms, tombac_buffer *grid, size_t width, size_t height,
-    float rate, size_t steps, tombac_operation **operation, tombac_error **error)
+tombac_status tombac_stencil_heat(tombac_algorithms *algorithms, tombac_buffer *grid, size_t width,
+    size_t height, float rate, size_t steps, tombac_operation **operation, tombac_error **error)
 {
     call c;
     call_begin(&c, algorithms, error);
@@ -133,8 +138,10 @@ static void scale(call *c, tombac_buffer *from, tombac_buffer *to, size_t n, flo
     call_threads(c, n, 1, group_of_256);
 }
 
-/* n a power of two. Stages alternate between `out` and `between`, so that the last writes `out`; `in` is read by the first alone. */
-static void transform(call *c, tombac_buffer *in, tombac_buffer *out, tombac_buffer *between, size_t n, float sign)
+/* n a power of two. Stages alternate between `out` and `between`, so that the last writes `out`; `in` is read
+ * by the first alone. */
+static void transform(
+    call *c, tombac_buffer *in, tombac_buffer *out, tombac_buffer *between, size_t n, float sign)
 {
     int bits = __builtin_ctzll(n), stages = bits / 2 + bits % 2;
     if (stages == 0) scale(c, in, out, n, 1);
@@ -193,7 +200,8 @@ tombac_status tombac_fft(tombac_algorithms *algorithms, bool backward, tombac_bu
     call_begin(&c, algorithms, error);
     bool power = (n & (n - 1)) == 0;
     if (n > (size_t)1 << (power ? 27 : 23))
-        call_fail(&c, TOMBAC_ERROR_ARGUMENT, "%s: %zu is more than 2^%d elements", __func__, n, power ? 27 : 23);
+        call_fail(
+            &c, TOMBAC_ERROR_ARGUMENT, "%s: %zu is more than 2^%d elements", __func__, n, power ? 27 : 23);
     call_check_apart(&c, __func__, in, out);
     float sign = backward ? 1 : -1, factor = backward && n ? 1.0f / (float)n : 1;
     if (c.status != TOMBAC_OK || n == 0) return call_end(&c, operation);

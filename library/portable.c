@@ -1,7 +1,7 @@
 /* The portable layer; see tombac/portable.h.
  *
- * A stream's launches are a chain of operations, each put behind the one before. What has ended well is dropped when the next is
- * launched; what failed stays until it was reported. */
+ * A stream's launches are a chain of operations, each put behind the one before. What has ended well is
+ * dropped when the next is launched; what failed stays until it was reported. */
 #include "call.h"
 #include "tombac/portable.h"
 
@@ -21,9 +21,11 @@ static tombac_status missing(const char *call_name, const char *what, tombac_err
 tombac_backend_info tombac_backend_get_info(const tombac_device *device)
 {
     tombac_device_limits limits = tombac_device_get_limits(device);
-    return (tombac_backend_info){.float16 = true,
-        .atomics = true,
-        .unified_memory = strncmp(tombac_device_name(device), "cuda", 4) != 0,
+    return (tombac_backend_info){.float64 = tombac_device_capability(device, "double") != 0,
+        .float16 = tombac_device_capability(device, "half") != 0,
+        .atomics =
+            tombac_device_capability(device, "atomics") && tombac_device_capability(device, "atomic_float"),
+        .unified_memory = tombac_device_capability(device, "shared_memory") != 0,
         .largest_group = limits.max_threads_per_threadgroup,
         .subgroup_width = limits.simd_width,
         .local_memory = limits.max_threadgroup_memory};
@@ -152,7 +154,10 @@ tombac_status tombac_stream_create(tombac_device *device, tombac_stream **stream
     return TOMBAC_OK;
 }
 
-tombac_device *tombac_stream_device(const tombac_stream *stream) { return stream ? stream->device : NULL; }
+tombac_device *tombac_stream_device(const tombac_stream *stream)
+{
+    return stream ? stream->device : NULL;
+}
 
 void tombac_stream_release(tombac_stream *stream)
 {
@@ -214,7 +219,8 @@ static bool is_range(const tombac_argument *a)
 
 static bool is_seed(const tombac_argument *a)
 {
-    return a->kind == TOMBAC_ARGUMENT_CONSTANT && a->type == TOMBAC_TYPE_U64 && strcmp(a->name, "random_seed") == 0;
+    return a->kind == TOMBAC_ARGUMENT_CONSTANT && a->type == TOMBAC_TYPE_U64 &&
+           strcmp(a->name, "random_seed") == 0;
 }
 
 static tombac_status bind_value(
@@ -226,7 +232,8 @@ static tombac_status bind_value(
         return tombac_launch_set_threadgroup_memory(launch, a->index, value->size, error);
     if (!value->data || a->kind == TOMBAC_ARGUMENT_THREADGROUP) {
         snprintf(message, sizeof message, "argument '%s' %s", a->name,
-            value->data ? "is local memory: it takes tombac_local" : "is no local memory: it takes an array or a value");
+            value->data ? "is local memory: it takes tombac_local"
+                        : "is no local memory: it takes an array or a value");
         return tombac_error_create(TOMBAC_ERROR_BINDING, message, error);
     }
     return tombac_launch_set_bytes(launch, a->index, value->data, value->size, error);
@@ -262,7 +269,10 @@ static tombac_status bind_all(tombac_launch *launch, const tombac_kernel *kernel
     return status;
 }
 
-static uint32_t groups_for(uint32_t items, uint32_t group) { return group ? items / group + (items % group != 0) : 0; }
+static uint32_t groups_for(uint32_t items, uint32_t group)
+{
+    return group ? items / group + (items % group != 0) : 0;
+}
 
 /* Takes over the operation: puts it behind the last, and submits it. */
 static tombac_status enqueue(tombac_stream *stream, tombac_operation *operation, tombac_error **error)
@@ -278,15 +288,16 @@ static tombac_status enqueue(tombac_stream *stream, tombac_operation *operation,
     return TOMBAC_OK;
 }
 
-tombac_status tombac_stream_launch(tombac_stream *stream, tombac_kernel *kernel, tombac_nd range, tombac_nd group,
-    const tombac_argument_value *values, size_t count, tombac_error **error)
+tombac_status tombac_stream_launch(tombac_stream *stream, tombac_kernel *kernel, tombac_nd range,
+    tombac_nd group, const tombac_argument_value *values, size_t count, tombac_error **error)
 {
     if (!stream) return missing(__func__, "stream", error);
     if (!kernel) return missing(__func__, "kernel", error);
     if (count && !values) return missing(__func__, "values", error);
     if (!group.x && !group.y && !group.z) group = tombac_choose_group(kernel, range);
     tombac_size3 size = {group.x, group.y, group.z},
-                 groups = {groups_for(range.x, size.x), groups_for(range.y, size.y), groups_for(range.z, size.z)};
+                 groups = {
+                     groups_for(range.x, size.x), groups_for(range.y, size.y), groups_for(range.z, size.z)};
     tombac_launch *launch = NULL;
     tombac_operation *operation = NULL;
     tombac_status status = tombac_launch_create(kernel, &launch, error);
@@ -316,8 +327,8 @@ tombac_status tombac_stream_fill(
     tombac_status status = need_ready(stream, error);
     if (status == TOMBAC_OK) status = make_room(stream, error);
     if (status == TOMBAC_OK)
-        status = tombac_fill(
-            stream->ready, buffer, value, size, size ? tombac_buffer_size(buffer) / size : 0, &operation, error);
+        status = tombac_fill(stream->ready, buffer, value, size, size ? tombac_buffer_size(buffer) / size : 0,
+            &operation, error);
     if (status == TOMBAC_OK) stream->pending[stream->count++] = operation;
     return status;
 }
@@ -344,7 +355,9 @@ tombac_status tombac_stream_copy(
     if (!to || !from) return missing(__func__, to ? "from" : "to", error);
     if (to == from || tombac_buffer_size(to) != tombac_buffer_size(from))
         return tombac_error_create(TOMBAC_ERROR_ARGUMENT,
-            to == from ? "tombac_stream_copy: both buffers are the same" : "tombac_stream_copy: the sizes differ", error);
+            to == from ? "tombac_stream_copy: both buffers are the same"
+                       : "tombac_stream_copy: the sizes differ",
+            error);
     bool here = tombac_buffer_device(to) == stream->device && tombac_buffer_device(from) == stream->device;
     if (!here) return copy_between(to, from, error);
     tombac_operation *operation = NULL;

@@ -11,7 +11,8 @@ static float apply(affine a, float x)
     return x * a.scale + a.offset;
 }
 
-kernel threads_required(128) requires(len(in) == len(out), a.n == len(in)) void scale(const float *in, float *out, affine a)
+kernel threads_required(128)
+    requires(len(in) == len(out), a.n == len(in)) void scale(const float *in, float *out, affine a)
 {
     uint i = thread_position_in_grid().x;
     if (i < a.n) out[i] = apply(a, in[i]) * 2.0f;

@@ -1,11 +1,12 @@
-/* Prefix sums in two kernels: those of each block of 256, and the additions of what lies before a block. The sums of the blocks are
- * made into prefix sums by the same two, until one block is left. W. D. Hillis, G. L. Steele, "Data parallel algorithms", 1986. */
+/* Prefix sums in two kernels: those of each block of 256, and the additions of what lies before a block. The
+ * sums of the blocks are made into prefix sums by the same two, until one block is left. W. D. Hillis, G. L.
+ * Steele, "Data parallel algorithms", 1986. */
 #include <tombac/kernel.h>
 
 enum { BLOCK = 256 };
 
-kernel threads_required(BLOCK) requires(len(in) >= n, len(out) >= n) void scan_blocks(
-    const uint *in, uint *out, uint *sums, uint n)
+kernel threads_required(BLOCK)
+    requires(len(in) >= n, len(out) >= n) void scan_blocks(const uint *in, uint *out, uint *sums, uint n)
 {
     threadgroup uint now[BLOCK];
     uint t = thread_index_in_threadgroup(), i = thread_position_in_grid().x;

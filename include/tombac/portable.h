@@ -1,6 +1,6 @@
-/* The portable layer: host code that does not know its device, after OpenCL's and KernelAbstractions' model. A device is the backend;
- * a kernel is launched for a range of work-items; a stream runs what it is given in order, while the host goes on. Kernels are
- * written with <tombac/ndrange.h> or without.
+/* The portable layer: host code that does not know its device, after OpenCL's and KernelAbstractions' model.
+ * A device is the backend; a kernel is launched for a range of work-items; a stream runs what it is given in
+ * order, while the host goes on. Kernels are written with <tombac/ndrange.h> or without.
  *
  *     tombac_stream *stream = NULL;
  *     tombac_status status = tombac_stream_create(device, &stream, &error);
@@ -19,16 +19,16 @@
 extern "C" {
 #endif
 
-/* ---- What a backend can do ---- */
+/* ---- What a backend can do: the more common of the device's capabilities (tombac.h) ---- */
 
 typedef struct tombac_backend_info {
-    bool float64;           /* never: Metal has no double */
+    bool float64; /* never: Metal has no double */
     bool float16;
     bool atomics;           /* of 32-bit integers and floats in device memory, with memory orders */
     bool unified_memory;    /* host and kernels use the same memory; else buffers are copied when needed */
     uint32_t largest_group; /* work-items */
     uint32_t subgroup_width;
-    size_t local_memory;    /* bytes for a workgroup */
+    size_t local_memory; /* bytes for a workgroup */
 } tombac_backend_info;
 TOMBAC_API tombac_backend_info tombac_backend_get_info(const tombac_device *device);
 
@@ -40,8 +40,8 @@ TOMBAC_API tombac_status tombac_zeros(
     tombac_device *device, tombac_type type, size_t count, tombac_buffer **buffer, tombac_error **error);
 TOMBAC_API tombac_status tombac_ones(
     tombac_device *device, tombac_type type, size_t count, tombac_buffer **buffer, tombac_error **error);
-TOMBAC_API tombac_status tombac_filled(tombac_device *device, tombac_type type, size_t count, const void *value,
-    tombac_buffer **buffer, tombac_error **error);
+TOMBAC_API tombac_status tombac_filled(tombac_device *device, tombac_type type, size_t count,
+    const void *value, tombac_buffer **buffer, tombac_error **error);
 
 /* ---- Ranges ---- */
 
@@ -64,7 +64,8 @@ static inline tombac_nd tombac_range_3d(uint32_t x, uint32_t y, uint32_t z)
     return range;
 }
 /* Of an array of sizes: one to three, each below 2^32; else TOMBAC_ERROR_GEOMETRY. */
-TOMBAC_API tombac_status tombac_range_of(const size_t *sizes, size_t dimensions, tombac_nd *range, tombac_error **error);
+TOMBAC_API tombac_status tombac_range_of(
+    const size_t *sizes, size_t dimensions, tombac_nd *range, tombac_error **error);
 /* As a workgroup: let the layer choose. */
 #define tombac_any_group tombac_range_3d(0, 0, 0)
 /* What it chooses: what the kernel requires, else 256 items or less if the kernel or the range is smaller. */
@@ -72,10 +73,12 @@ TOMBAC_API tombac_nd tombac_choose_group(const tombac_kernel *kernel, tombac_nd 
 
 /* ---- Streams ---- */
 
-/* A stream belongs to one thread at a time. Streams do not wait for each other, but for buffers that both use. */
+/* A stream belongs to one thread at a time. Streams do not wait for each other, but for buffers that both
+ * use. */
 typedef struct tombac_stream tombac_stream;
 
-TOMBAC_API tombac_status tombac_stream_create(tombac_device *device, tombac_stream **stream, tombac_error **error);
+TOMBAC_API tombac_status tombac_stream_create(
+    tombac_device *device, tombac_stream **stream, tombac_error **error);
 /* What was launched runs to its end. */
 TOMBAC_API void tombac_stream_release(tombac_stream *stream);
 TOMBAC_API tombac_device *tombac_stream_device(const tombac_stream *stream);
@@ -104,16 +107,16 @@ static inline tombac_argument_value tombac_local(size_t size)
     return value;
 }
 
-/* Launches `kernel` for every item of `range`, in whole workgroups; an empty range runs nothing. The values are those of the kernel's
- * parameters in their order, without the ndrange, and without `random_seed` unless it has a value too: then it is fresh. Returns
- * at once. */
+/* Launches `kernel` for every item of `range`, in whole workgroups; an empty range runs nothing. The values
+ * are those of the kernel's parameters in their order, without the ndrange, and without `random_seed` unless
+ * it has a value too: then it is fresh. Returns at once. */
 TOMBAC_API tombac_status tombac_stream_launch(tombac_stream *stream, tombac_kernel *kernel, tombac_nd range,
     tombac_nd group, const tombac_argument_value *values, size_t count, tombac_error **error);
 /* Fills the whole buffer with copies of *value, of 1, 2, 4, 8 or 16 bytes. */
 TOMBAC_API tombac_status tombac_stream_fill(
     tombac_stream *stream, tombac_buffer *buffer, const void *value, size_t size, tombac_error **error);
-/* Copies all of `from`, which has the size of `to`. Between devices it waits for both buffers, and has ended when it returns;
- * on the stream's device it runs in the stream. */
+/* Copies all of `from`, which has the size of `to`. Between devices it waits for both buffers, and has ended
+ * when it returns; on the stream's device it runs in the stream. */
 TOMBAC_API tombac_status tombac_stream_copy(
     tombac_stream *stream, tombac_buffer *to, tombac_buffer *from, tombac_error **error);
 /* Waits for all that was launched; the failure, if something failed. The stream can be used again then. */

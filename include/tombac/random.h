@@ -3,16 +3,18 @@
  *     random_stream r = random_start(seed, thread_index_in_grid());
  *     float a = random_float(&r), b = random_normal(&r);
  *
- * A stream is a seed, a number (2^64 streams for each seed; take the thread's index) and a position in it. All three places
- * compute the same bits, also of normal and exponential values, which are made of integer steps, fused multiply-adds and square
- * roots alone. In a kernel with fast floating-point rules a device may take another square root, then normal values may differ
- * in their last bits.
+ * A stream is a seed, a number (2^64 streams for each seed; take the thread's index) and a position in it.
+ * All three places compute the same bits, also of normal and exponential values, which are made of integer
+ * steps, fused multiply-adds and square roots alone. In a kernel with fast floating-point rules a device may
+ * take another square root, then normal values may differ in their last bits.
  *
- * Method: Philox4x32-10, a bijection of 128 bits under a key, applied to a counter. J. K. Salmon, M. A. Moraes, R. O. Dror,
- * D. E. Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC11. Each block of 4 words is philox(counter = {block's number: 64
- * bits, stream: 64 bits}, key = seed). It passes TestU01's BigCrush (there) and SmallCrush (tests/random here).
+ * Method: Philox4x32-10, a bijection of 128 bits under a key, applied to a counter. J. K. Salmon, M. A.
+ * Moraes, R. O. Dror, D. E. Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC11. Each block of 4 words
+ * is philox(counter = {block's number: 64 bits, stream: 64 bits}, key = seed). It passes TestU01's BigCrush
+ * (there) and SmallCrush (tests/random here).
  *
- * A constant `ulong random_seed` of a kernel need not be bound: every run of the kernel then gets a fresh one. */
+ * A constant `ulong random_seed` of a kernel need not be bound: every run of the kernel then gets a fresh
+ * one. */
 #ifndef TOMBAC_RANDOM_H
 #define TOMBAC_RANDOM_H
 
@@ -64,8 +66,8 @@ typedef struct random_block {
 
 typedef struct random_stream {
     uint64_t seed;
-    uint64_t number;   /* of the stream */
-    uint64_t position; /* of the next word */
+    uint64_t number;    /* of the stream */
+    uint64_t position;  /* of the next word */
     random_block block; /* the one that the position is in, once a word of it was taken */
 } random_stream;
 
@@ -131,9 +133,16 @@ TOMBAC_RANDOM_FN uint64_t random_ulong(TOMBAC_RANDOM_THREAD random_stream *r)
     uint64_t low = random_uint(r);
     return (uint64_t)random_uint(r) << 32 | low;
 }
-TOMBAC_RANDOM_FN int32_t random_int(TOMBAC_RANDOM_THREAD random_stream *r) { return (int32_t)random_uint(r); }
-TOMBAC_RANDOM_FN int64_t random_long(TOMBAC_RANDOM_THREAD random_stream *r) { return (int64_t)random_ulong(r); }
-/* From 0 to n - 1; 0 if n is 0. Takes one word, seldom more. D. Lemire: "Fast random integer generation in an interval", 2019. */
+TOMBAC_RANDOM_FN int32_t random_int(TOMBAC_RANDOM_THREAD random_stream *r)
+{
+    return (int32_t)random_uint(r);
+}
+TOMBAC_RANDOM_FN int64_t random_long(TOMBAC_RANDOM_THREAD random_stream *r)
+{
+    return (int64_t)random_ulong(r);
+}
+/* From 0 to n - 1; 0 if n is 0. Takes one word, seldom more. D. Lemire: "Fast random integer generation in an
+ * interval", 2019. */
 TOMBAC_RANDOM_FN uint32_t random_below(TOMBAC_RANDOM_THREAD random_stream *r, uint32_t n)
 {
     uint64_t product = (uint64_t)random_uint(r) * n;
@@ -157,8 +166,8 @@ TOMBAC_RANDOM_FN TOMBAC_RANDOM_HALF random_half(TOMBAC_RANDOM_THREAD random_stre
 }
 #endif
 
-/* -ln((word + 1/2) / 2^32), at least 0. The polynomial is that of logf in S. L. Moshier's Cephes library, for the
- * logarithm of 1 + f, 1 + f from sqrt(1/2) to sqrt(2). */
+/* -ln((word + 1/2) / 2^32), at least 0. The polynomial is that of logf in S. L. Moshier's Cephes library, for
+ * the logarithm of 1 + f, 1 + f from sqrt(1/2) to sqrt(2). */
 TOMBAC_RANDOM_FN float tombac_random_minus_log(uint32_t word)
 {
     float u = TOMBAC_RANDOM_FMA((float)word, 0x1p-32f, 0x1p-33f);
@@ -179,8 +188,8 @@ TOMBAC_RANDOM_FN float tombac_random_minus_log(uint32_t word)
     return p > 0.0f ? p : 0.0f;
 }
 
-/* cos(2 pi word / 2^32): the quadrant is cut off exactly; what is left, from -pi/4 to pi/4, goes into Cephes' polynomials of sinf
- * and cosf. */
+/* cos(2 pi word / 2^32): the quadrant is cut off exactly; what is left, from -pi/4 to pi/4, goes into Cephes'
+ * polynomials of sinf and cosf. */
 TOMBAC_RANDOM_FN float tombac_random_cosine(uint32_t word)
 {
     uint32_t quadrant = (word + 0x20000000u) >> 30;
@@ -201,8 +210,8 @@ TOMBAC_RANDOM_FN float random_exponential(TOMBAC_RANDOM_THREAD random_stream *r)
 {
     return tombac_random_minus_log(random_uint(r));
 }
-/* Normal with mean 0 and deviation 1, at most 6.8 from 0. Two words. G. E. P. Box, M. E. Muller: "A note on the generation of
- * random normal deviates", 1958. */
+/* Normal with mean 0 and deviation 1, at most 6.8 from 0. Two words. G. E. P. Box, M. E. Muller: "A note on
+ * the generation of random normal deviates", 1958. */
 TOMBAC_RANDOM_FN float random_normal(TOMBAC_RANDOM_THREAD random_stream *r)
 {
     float radius = TOMBAC_RANDOM_ROOT(2.0f * tombac_random_minus_log(random_uint(r)));

@@ -53,7 +53,8 @@
  *   - Environment: TOMBAC_CC (path of tombac-cc), TOMBAC_CC_TIME and TOMBAC_CC_MEMORY (limits of one compilation in seconds,
  *     60, and bytes of address space, 8 GiB; 0: none), TOMBAC_CACHE and TOMBAC_CACHE_SIZE (the compile cache's folder and
  *     limit in bytes, 1G; 0: off), TOMBAC_TIME_LIMIT (seconds that a launch may take), TOMBAC_TRACE (a file for a record of
- *     what ran when) and TOMBAC_SPECIALISE (see "Specialisation"), these read by tombac_device_open.
+ *     what ran when) and TOMBAC_SPECIALISE (see "Specialisation"), these read by tombac_device_open; TOMBAC_PERF (1:
+ *     /tmp/perf-PID.map names kernels for perf).
  */
 #ifndef TOMBAC_TOMBAC_H
 #define TOMBAC_TOMBAC_H
@@ -191,6 +192,7 @@ typedef struct tombac_compile_options {
     size_t include_folder_count;        /**< how many */
     bool no_cache;                      /**< neither read nor write the compile cache */
     bool no_specialise;                 /**< see "Specialisation" */
+    bool debug;                         /**< code for a debugger: source lines and variables, hardly optimised */
 } tombac_compile_options;
 
 /** Opens a source file, Metal or (NAME.c) C; lists its kernels but compiles none of them. Runs the compiler for some milliseconds

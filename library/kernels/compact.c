@@ -1,8 +1,8 @@
 /* Stream compaction: the elements whose flag is not zero, in their order, without gaps.
  *
- * Where an element goes is the number of those kept before it: prefix sums of the flags (G. E. Blelloch, "Prefix sums and their
- * applications", 1990), in the three steps of scan.c. Within a row of 32 a ballot says who is kept, and a lane counts the bits
- * below its own. */
+ * Where an element goes is the number of those kept before it: prefix sums of the flags (G. E. Blelloch,
+ * "Prefix sums and their applications", 1990), in the three steps of scan.c. Within a row of 32 a ballot says
+ * who is kept, and a lane counts the bits below its own. */
 #include <tombac/kernel.h>
 
 enum { GROUP = 256, SIMDGROUPS = GROUP / 32, ROWS = 16, PART = 32 * ROWS, BLOCK = SIMDGROUPS * PART };
@@ -10,11 +10,13 @@ enum { GROUP = 256, SIMDGROUPS = GROUP / 32, ROWS = 16, PART = 32 * ROWS, BLOCK 
 static uint kept_in_part(const uchar *flags, uint first, uint n)
 {
     uint kept = 0;
-    for (uint i = first + thread_index_in_simdgroup(); i < min(first + PART, n); i += 32) kept += flags[i] != 0;
+    for (uint i = first + thread_index_in_simdgroup(); i < min(first + PART, n); i += 32)
+        kept += flags[i] != 0;
     return simd_sum(kept);
 }
 
-kernel threads_required(GROUP) requires(len(flags) >= n) void compact_count(const uchar *flags, uint *sums, uint n)
+kernel threads_required(GROUP)
+    requires(len(flags) >= n) void compact_count(const uchar *flags, uint *sums, uint n)
 {
     threadgroup uint parts[SIMDGROUPS];
     uint group = threadgroup_position_in_grid().x, simdgroup = simdgroup_index_in_threadgroup(), sum = 0;

@@ -1,9 +1,11 @@
-/* Convolution of an image with a small filter; the result has the image's size, and beyond the edges all is zero:
+/* Convolution of an image with a small filter; the result has the image's size, and beyond the edges all is
+ * zero:
  *
  *     out(x, y) = sum over i, j of filter(i, j) in(x + filter_width / 2 - i, y + filter_height / 2 - j)
  *
- * An image of height 1 is a signal. Directly from the definition: neighbouring threads read neighbouring elements, and all of them
- * the same element of the filter at a time. Threadgroups inside of the image need no test of the edges. */
+ * An image of height 1 is a signal. Directly from the definition: neighbouring threads read neighbouring
+ * elements, and all of them the same element of the filter at a time. Threadgroups inside of the image need
+ * no test of the edges. */
 #include <tombac/kernel.h>
 
 typedef struct convolution {
@@ -29,7 +31,8 @@ kernel requires(len(in) >= s.width * s.height, len(out) >= s.width * s.height,
         for (uint j = 0; j < s.filter_height; j++)
             for (uint i = 0; i < s.filter_width; i++) {
                 uint x = first_x - i, y = first_y - j; /* before the first: huge */
-                if (x < s.width && y < s.height) sum = fmaf(filter[j * s.filter_width + i], in[y * s.width + x], sum);
+                if (x < s.width && y < s.height)
+                    sum = fmaf(filter[j * s.filter_width + i], in[y * s.width + x], sum);
             }
     }
     out[p.y * s.width + p.x] = sum;

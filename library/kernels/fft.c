@@ -2,14 +2,14 @@
  *
  *     out[k] = sum over j of in[j] e^(sign 2 pi i j k / n),    sign -1 forward, +1 backward
  *
- * n a power of two: T. G. Stockham's form of the fast Fourier transform, which sorts itself. A launch per stage of radix 4, and one
- * of radix 2 where the exponent is odd; a stage reads one buffer and writes another. With `done` the product of the radices so far,
- * thread i combines n / 4 apart what the stages before left in order (C. Van Loan, "Computational frameworks for the fast Fourier
- * transform", 1992, 1.7).
+ * n a power of two: T. G. Stockham's form of the fast Fourier transform, which sorts itself. A launch per
+ * stage of radix 4, and one of radix 2 where the exponent is odd; a stage reads one buffer and writes
+ * another. With `done` the product of the radices so far, thread i combines n / 4 apart what the stages
+ * before left in order (C. Van Loan, "Computational frameworks for the fast Fourier transform", 1992, 1.7).
  *
- * Any other n: L. I. Bluestein's method, 1970. As j k = (j^2 + k^2 - (k - j)^2) / 2, the transform is a convolution with the chirp
- * c[j] = e^(-sign i pi j^2 / n), which is a product of transforms of a power of two m >= 2 n - 1. The square is taken modulo 2 n in
- * whole numbers, so that large j lose no accuracy. */
+ * Any other n: L. I. Bluestein's method, 1970. As j k = (j^2 + k^2 - (k - j)^2) / 2, the transform is a
+ * convolution with the chirp c[j] = e^(-sign i pi j^2 / n), which is a product of transforms of a power of
+ * two m >= 2 n - 1. The square is taken modulo 2 n in whole numbers, so that large j lose no accuracy. */
 #include <math.h>
 #include <tombac/kernel.h>
 
@@ -55,7 +55,8 @@ kernel requires(len(in) >= n, len(out) >= n) void fft_radix4(
 }
 
 /* out = factor in, for the backward transform's 1 / n, and to copy. */
-kernel requires(len(in) >= n, len(out) >= n) void fft_scale(const float2 *in, float2 *out, uint n, float factor)
+kernel requires(len(in) >= n, len(out) >= n) void fft_scale(
+    const float2 *in, float2 *out, uint n, float factor)
 {
     uint i = thread_position_in_grid().x;
     if (i < n) out[i] = in[i] * factor;

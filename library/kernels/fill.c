@@ -9,8 +9,8 @@
     }
 for_each_type(FILL, uchar, ushort, uint, ulong, uint4)
 
-/* out[to + i] = in[from + i], byte by byte in lines of 16 where both allow it. */
-kernel requires(len(out) >= n, len(in) >= n) void fill_copy(const uint4 *in, uint4 *out, uint n)
+    /* out[to + i] = in[from + i], byte by byte in lines of 16 where both allow it. */
+    kernel requires(len(out) >= n, len(in) >= n) void fill_copy(const uint4 *in, uint4 *out, uint n)
 {
     uint i = thread_position_in_grid().x;
     if (i < n) out[i] = in[i];

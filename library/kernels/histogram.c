@@ -1,16 +1,16 @@
 /* Histogram: how often each value occurs.
  *
- * Each threadgroup counts its share in threadgroup memory, where its threads alone meet, and adds what it found to the whole at the
- * end: one addition to device memory for each bin and threadgroup instead of one for each element. Values of n bins and more are
- * not counted. The bins must have been set to zero. */
+ * Each threadgroup counts its share in threadgroup memory, where its threads alone meet, and adds what it
+ * found to the whole at the end: one addition to device memory for each bin and threadgroup instead of one
+ * for each element. Values of n bins and more are not counted. The bins must have been set to zero. */
 #include <stdatomic.h>
 #include <tombac/kernel.h>
 
 enum { GROUP = 256, MOST_BINS = 4096 };
 
 #define HISTOGRAM(T)                                                                                         \
-    kernel threads_required(GROUP) requires(len(in) >= n, len(bins) >= bin_count, bin_count <= 4096)    \
-        void histogram_##T(const T *in, atomic_uint *bins, uint n, uint bin_count)                           \
+    kernel threads_required(GROUP) requires(len(in) >= n, len(bins) >= bin_count,                            \
+        bin_count <= 4096) void histogram_##T(const T *in, atomic_uint *bins, uint n, uint bin_count)        \
     {                                                                                                        \
         threadgroup atomic_uint own[MOST_BINS];                                                              \
         for (uint b = thread_index_in_threadgroup(); b < bin_count; b += GROUP)                              \

@@ -1,16 +1,18 @@
-/* N bodies that attract each other: a step of time, every pair computed (L. Nyland, M. Harris, J. Prins, "Fast N-body simulation
- * with CUDA", GPU Gems 3, 2007).
+/* N bodies that attract each other: a step of time, every pair computed (L. Nyland, M. Harris, J. Prins,
+ * "Fast N-body simulation with CUDA", GPU Gems 3, 2007).
  *
- * A thread has one body; all bodies pass by it in tiles, which the threadgroup loads into its memory together. A body is a float4,
- * its mass in w. The acceleration by a body at distance d is mass d / (|d|^2 + softening)^(3/2), so that a body does not pull at
- * itself. The step is Euler's half-implicit one: velocity first, then place by the new velocity. */
+ * A thread has one body; all bodies pass by it in tiles, which the threadgroup loads into its memory
+ * together. A body is a float4, its mass in w. The acceleration by a body at distance d is mass d / (|d|^2 +
+ * softening)^(3/2), so that a body does not pull at itself. The step is Euler's half-implicit one: velocity
+ * first, then place by the new velocity. */
 #include <math.h>
 #include <tombac/kernel.h>
 
 enum { TILE = 256 };
 
-kernel threads_required(TILE) requires(len(bodies) >= n, len(velocities) >= n, len(moved) >= n) void nbody_step(
-    const float4 *bodies, float4 *velocities, float4 *moved, uint n, float softening, float time)
+kernel threads_required(TILE)
+    requires(len(bodies) >= n, len(velocities) >= n, len(moved) >= n) void nbody_step(
+        const float4 *bodies, float4 *velocities, float4 *moved, uint n, float softening, float time)
 {
     threadgroup float4 tile[TILE];
     uint t = thread_index_in_threadgroup(), own = thread_position_in_grid().x;

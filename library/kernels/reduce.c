@@ -1,9 +1,10 @@
 /* Reduction: one value of many.
  *
- * Each thread combines every (number of threads)-th element, so that the threads of a SIMD-group read side by side; a SIMD-group
- * combines its 32 values in registers, the threadgroup its SIMD-groups' through threadgroup memory. The same kernel, run by one
- * threadgroup on the threadgroups' results, finishes. The order depends on the number of threadgroups alone: sums of floats are
- * the same bits at every run. After M. Harris, "Optimizing parallel reduction in CUDA", 2007.
+ * Each thread combines every (number of threads)-th element, so that the threads of a SIMD-group read side by
+ * side; a SIMD-group combines its 32 values in registers, the threadgroup its SIMD-groups' through
+ * threadgroup memory. The same kernel, run by one threadgroup on the threadgroups' results, finishes. The
+ * order depends on the number of threadgroups alone: sums of floats are the same bits at every run. After M.
+ * Harris, "Optimizing parallel reduction in CUDA", 2007.
  *
  * Nothing at all reduces to the identity: 0, or the smallest or largest value that there is. */
 #include <float.h>
@@ -15,8 +16,8 @@ enum { GROUP = 256, SIMDGROUPS = GROUP / 32 };
 
 #define ADD(a, b) ((a) + (b))
 #define REDUCE(T, NAME, IDENTITY, COMBINE, TOGETHER)                                                         \
-    kernel threads_required(GROUP) requires(len(in) >= n, len(out) > 0) void reduce_##NAME##_##T(            \
-        const T *in, T *out, uint n)                                                                         \
+    kernel threads_required(GROUP)                                                                           \
+        requires(len(in) >= n, len(out) > 0) void reduce_##NAME##_##T(const T *in, T *out, uint n)           \
     {                                                                                                        \
         threadgroup T partial[SIMDGROUPS];                                                                   \
         uint lane = thread_index_in_simdgroup(), simdgroup = simdgroup_index_in_threadgroup();               \

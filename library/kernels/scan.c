@@ -1,9 +1,10 @@
 /* Prefix sums: out[i] = in[0] + ... + in[i] (inclusive), or up to in[i - 1] (exclusive).
  *
- * Reduce, then scan (D. Merrill, A. Grimshaw, "Parallel scan for stream architectures", 2009), in three launches: the sum of every
- * block; the prefix sums of these sums, by one threadgroup; every block's own prefix sums on top of what lies before it. Within a
- * block each SIMD-group has a part of its own and goes through it row by row, a row being one element for each lane, with the sum
- * of the rows before in a register. in and out may be the same buffer. */
+ * Reduce, then scan (D. Merrill, A. Grimshaw, "Parallel scan for stream architectures", 2009), in three
+ * launches: the sum of every block; the prefix sums of these sums, by one threadgroup; every block's own
+ * prefix sums on top of what lies before it. Within a block each SIMD-group has a part of its own and goes
+ * through it row by row, a row being one element for each lane, with the sum of the rows before in a
+ * register. in and out may be the same buffer. */
 #include <tombac/kernel.h>
 
 enum { GROUP = 256, SIMDGROUPS = GROUP / 32, ROWS = 16, PART = 32 * ROWS, BLOCK = SIMDGROUPS * PART };

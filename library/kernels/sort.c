@@ -1,19 +1,26 @@
 /* Radix sort of 32-bit keys, with or without a value each; stable.
  *
- * Four passes, from the lowest byte to the highest; each puts the keys in the order of one byte (D. Merrill, A. Grimshaw, "High
- * performance and scalable radix sorting", 2011). A SIMD-group has a part of the keys. A pass counts each SIMD-group's 256 digits
- * (sort_count); prefix sums over all counts, in the order of the digits and within a digit of the SIMD-groups, say where each
- * SIMD-group's keys of a digit begin (the kernels of scan.c); then each key moves (sort_move). Lanes with equal digits find each
- * other by ballots, one for each bit: the keys of a row keep their order, and one lane counts for all.
+ * Four passes, from the lowest byte to the highest; each puts the keys in the order of one byte (D. Merrill,
+ * A. Grimshaw, "High performance and scalable radix sorting", 2011). A SIMD-group has a part of the keys. A
+ * pass counts each SIMD-group's 256 digits (sort_count); prefix sums over all counts, in the order of the
+ * digits and within a digit of the SIMD-groups, say where each SIMD-group's keys of a digit begin (the
+ * kernels of scan.c); then each key moves (sort_move). Lanes with equal digits find each other by ballots,
+ * one for each bit: the keys of a row keep their order, and one lane counts for all.
  *
- * Keys compare as unsigned numbers: an int's sign is turned; a float's too, and if it was set all other bits, so that -0 comes
- * before +0, NaN of negative sign first and others last. */
+ * Keys compare as unsigned numbers: an int's sign is turned; a float's too, and if it was set all other bits,
+ * so that -0 comes before +0, NaN of negative sign first and others last. */
 #include <tombac/kernel.h>
 
 enum { GROUP = 256, SIMDGROUPS = GROUP / 32, ROWS = 32, PART = 32 * ROWS, DIGITS = 256 };
 
-static uint ordered_uint(uint key) { return key; }
-static uint ordered_int(int key) { return (uint)key ^ 0x80000000u; }
+static uint ordered_uint(uint key)
+{
+    return key;
+}
+static uint ordered_int(int key)
+{
+    return (uint)key ^ 0x80000000u;
+}
 static uint ordered_float(float key)
 {
     uint bits = as_type(uint, key);
@@ -59,8 +66,9 @@ static uint own_part(void)
 
 /* PARAMETERS and MOVE deal with the values. */
 #define SORT_MOVE(T, NAME, PARAMETERS, MOVE)                                                                 \
-    kernel threads_required(GROUP) requires(len(keys) >= n, len(counts) >= 256 * parts, len(to) >= n)        \
-        void sort_##NAME##_##T(const T *keys, T *to, const uint *counts PARAMETERS, uint n, uint parts, uint shift) \
+    kernel threads_required(GROUP)                                                                           \
+        requires(len(keys) >= n, len(counts) >= 256 * parts, len(to) >= n) void sort_##NAME##_##T(           \
+            const T *keys, T *to, const uint *counts PARAMETERS, uint n, uint parts, uint shift)             \
     {                                                                                                        \
         threadgroup uint own[SIMDGROUPS][DIGITS];                                                            \
         uint lane = thread_index_in_simdgroup(), part = own_part(), first = part * PART;                     \

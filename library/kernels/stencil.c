@@ -2,8 +2,9 @@
  *
  *     out = in + rate (left + right + above + below - 4 in),    stable for rate <= 1/4
  *
- * and nothing flows over the edges (a neighbour outside is the cell itself). The method is Jacobi's: all cells of a step are made of
- * the step before, so in and out are different buffers, which change places from step to step. */
+ * and nothing flows over the edges (a neighbour outside is the cell itself). The method is Jacobi's: all
+ * cells of a step are made of the step before, so in and out are different buffers, which change places from
+ * step to step. */
 #include <tombac/kernel.h>
 
 kernel requires(len(in) >= width * height, len(out) >= width * height) void stencil_heat(

@@ -161,7 +161,7 @@ tombac_status rt_cache_key(const rt_request *request, rt_key *key, tombac_error 
         string_field(&text, request->kernel);
         string_field(&text, request->engine);
         string_field(&text, request->target);
-        number_field(&text, request->line_tables);
+        number_field(&text, request->source->debug);
         number_field(&text, request->value_count);
         for (size_t i = 0; i < request->value_count; i++) {
             number_field(&text, request->values[i].index);

@@ -56,6 +56,8 @@ static tombac_status load(
     status = rt_manifest_parse("manifest", manifest->data, manifest->size, &kernel->manifest, error);
     if (status != TOMBAC_OK) return status;
     status = check_manifest(j, &kernel->manifest, error);
+    if (status == TOMBAC_OK && j->library->bundle)
+        status = rt_bundle_check_standard(j->library->bundle, &kernel->manifest, error);
     if (status == TOMBAC_OK) status = rt_contract_check(&kernel->manifest, error);
     kernel->reflection = strndup(manifest->data, manifest->size);
     if (status == TOMBAC_OK && !kernel->reflection) status = tb_fail_memory(error);
@@ -160,7 +162,6 @@ static rt_request request_for(const tombac_library *library, const char *name, c
         .engine = driver->name,
         .target = driver->target ? driver->target(library->device->driver_state) : rt_target_host(),
         .driver_target = driver->target != NULL,
-        .line_tables = driver->line_tables,
         .values = values,
         .value_count = count};
 }

@@ -1,5 +1,5 @@
-/* Random numbers on the device, compared bit by bit with what the host computes (whose values tests/random checks): from C, from
- * the Metal source made of it, and from Metal that includes the header. */
+/* Random numbers on the device, compared bit by bit with what the host computes (whose values tests/random
+ * checks): from C, from the Metal source made of it, and from Metal that includes the header. */
 #include "ckernel.h"
 
 #include <string.h>
@@ -97,6 +97,7 @@ void ck_random(cf_suite *suite)
         cf_add(suite, run_integers, CF_P(form), "ckernel.random.integers.%s", forms[form]);
         cf_add(suite, run_fresh, CF_P(form), "ckernel.random.fresh.%s", forms[form]);
         for (int mode = TOMBAC_MATH_FAST; mode <= TOMBAC_MATH_SAFE; mode++)
-            cf_add(suite, run_reals, CF_P(form, mode), "ckernel.random.reals.%s.%s", modes[mode], forms[form]);
+            cf_add(
+                suite, run_reals, CF_P(form, mode), "ckernel.random.reals.%s.%s", modes[mode], forms[form]);
     }
 }

@@ -72,7 +72,8 @@ void equal(const char *what, size_t n, const void *expected, const void *got, si
     }
 }
 
-void close_to(const char *what, size_t n, const double *expected, const float *got, size_t count, double tolerance)
+void close_to(
+    const char *what, size_t n, const double *expected, const float *got, size_t count, double tolerance)
 {
     for (size_t i = 0; i < count; i++) {
         if (fabs((double)got[i] - expected[i]) <= tolerance) continue;
@@ -90,4 +91,7 @@ uint64_t next_random(void)
     return z ^ z >> 31;
 }
 
-float next_unit(void) { return (float)(int32_t)(uint32_t)next_random() * 0x1p-31f; }
+float next_unit(void)
+{
+    return (float)(int32_t)(uint32_t)next_random() * 0x1p-31f;
+}

@@ -21,7 +21,8 @@ tombac_buffer *buffer_of(const void *data, size_t size);
 void take(tombac_buffer *buffer, void *data, size_t size);
 void equal(const char *what, size_t n, const void *expected, const void *got, size_t size, size_t element);
 /* |got - expected| <= tolerance everywhere */
-void close_to(const char *what, size_t n, const double *expected, const float *got, size_t count, double tolerance);
+void close_to(
+    const char *what, size_t n, const double *expected, const float *got, size_t count, double tolerance);
 /* SplitMix64 */
 uint64_t next_random(void);
 float next_unit(void); /* from -1 to 1 */

@@ -13,7 +13,8 @@ kernel void axpy(ndrange range, float a, read_only(float) x, float *y)
 /* Every index of every item, by its linear index. */
 kernel void indices(ndrange range, uint *global, uint *local, uint *group, uint *sizes, atomic_uint *ran)
 {
-    work_items(range) {
+    work_items(range)
+    {
         size_t i = global_index(range);
         uint3 g = global_id(), l = local_id(), w = group_id(), size = group_size(), count = group_count();
         global[3 * i] = g.x;
@@ -56,7 +57,8 @@ kernel void barrier_in_loop(ndrange range, const uint *in, uint *out)
     work_items(range) now[local_index()] = in[global_index(range)];
     synchronize();
     for (uint distance = 1; distance < 64; distance *= 2) {
-        next[local_index()] = now[local_index()] + (local_index() >= distance ? now[local_index() - distance] : 0);
+        next[local_index()] =
+            now[local_index()] + (local_index() >= distance ? now[local_index() - distance] : 0);
         synchronize();
         now[local_index()] = next[local_index()];
         synchronize();
@@ -96,7 +98,8 @@ kernel void local_argument(ndrange range, const uint *in, uint *out, threadgroup
 
 kernel void counts(ndrange range, atomic_uint *words, atomic_int *signs, atomic_float *floats)
 {
-    work_items(range) {
+    work_items(range)
+    {
         atomic_fetch_add_explicit(words, 1u, memory_order_relaxed);
         atomic_fetch_max_explicit(signs, (int)global_index(range), memory_order_relaxed);
         atomic_fetch_add_explicit(floats, 0.5f, memory_order_relaxed);
@@ -111,7 +114,8 @@ kernel void prints(ndrange range)
 /* Takes its time, so that what does not wait for it comes too early. */
 kernel void slow_add(ndrange range, uint *x, uint rounds, uint add)
 {
-    work_items(range) {
+    work_items(range)
+    {
         uint value = x[global_index(range)];
         for (uint k = 0; k < rounds; k++) value = value * 1664525u + 1013904223u;
         x[global_index(range)] = value * 3 + add;
@@ -126,7 +130,8 @@ kernel void fails(ndrange range, uint *x)
 
 kernel void draws(ndrange range, ulong random_seed, uint *out)
 {
-    work_items(range) {
+    work_items(range)
+    {
         random_stream r = random_start(random_seed, global_index(range));
         out[global_index(range)] = random_uint(&r);
     }
@@ -134,7 +139,8 @@ kernel void draws(ndrange range, ulong random_seed, uint *out)
 
 kernel void to_integers(ndrange range, read_only(float) x, int *out, half *halves)
 {
-    work_items(range) {
+    work_items(range)
+    {
         size_t i = global_index(range);
         out[4 * i] = (int)floorf(x[i]);
         out[4 * i + 1] = (int)ceilf(x[i]);

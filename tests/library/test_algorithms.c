@@ -1,5 +1,6 @@
-/* The ready kernels against plain computations of the host, for lengths around a threadgroup and, on a fast device, a million:
- * test_algorithms DEVICE. Whole numbers must be equal; floats lie within what the order of additions may change. */
+/* The ready kernels against plain computations of the host, for lengths around a threadgroup and, on a fast
+ * device, a million: test_algorithms DEVICE. Whole numbers must be equal; floats lie within what the order of
+ * additions may change. */
 #include "harness.h"
 
 #include <math.h>
@@ -21,7 +22,8 @@ static void test_map(size_t n)
         function *f;
         double tolerance;
     } maps[] = {{TOMBAC_MAP_SQRT, sqrt, 1e-6}, {TOMBAC_MAP_EXP, exp, 3e-5}, {TOMBAC_MAP_LOG, log, 1e-6},
-        {TOMBAC_MAP_SIN, sin, 1e-6}, {TOMBAC_MAP_COS, cos, 1e-6}, {TOMBAC_MAP_TANH, tanh, 1e-6}, {TOMBAC_MAP_ABS, fabs, 0}};
+        {TOMBAC_MAP_SIN, sin, 1e-6}, {TOMBAC_MAP_COS, cos, 1e-6}, {TOMBAC_MAP_TANH, tanh, 1e-6},
+        {TOMBAC_MAP_ABS, fabs, 0}};
     float *x = allocate(n * 4), *got = allocate(n * 4);
     double *expected = allocate(n * 8);
     tombac_error *error = NULL;
@@ -29,7 +31,8 @@ static void test_map(size_t n)
     for (size_t m = 0; m < sizeof maps / sizeof *maps; m++) {
         tombac_buffer *in = buffer_of(x, n * 4), *out = buffer_of(NULL, n * 4);
         for (size_t i = 0; i < n; i++) expected[i] = maps[m].f((double)x[i]);
-        succeeded(tombac_map_apply(ready, maps[m].map, TOMBAC_TYPE_F32, in, out, n, NULL, &error), &error, "map");
+        succeeded(
+            tombac_map_apply(ready, maps[m].map, TOMBAC_TYPE_F32, in, out, n, NULL, &error), &error, "map");
         take(in, NULL, 0);
         take(out, got, n * 4);
         close_to("map", n, expected, got, n, maps[m].tolerance);
@@ -95,8 +98,8 @@ static void test_reduce(size_t n)
         static const tombac_type types[] = {TOMBAC_TYPE_U32, TOMBAC_TYPE_I32, TOMBAC_TYPE_F32};
         for (int what = 0; what < 3; what++) {
             tombac_buffer *out = buffer_of(NULL, 4);
-            succeeded(tombac_reduce(ready, (tombac_reduction)what, types[type], in, out, n, NULL, &error), &error,
-                "reduce");
+            succeeded(tombac_reduce(ready, (tombac_reduction)what, types[type], in, out, n, NULL, &error),
+                &error, "reduce");
             take(out, &got, 4);
             memcpy(&got_float, &got, 4);
             if (type < 2 && got != expected[type][what])
@@ -133,8 +136,10 @@ static void test_scan(size_t n)
             float_sum += (double)f[i];
         }
         for (int type = 0; type < 2; type++) { /* uint into another buffer, int in place */
-            tombac_buffer *in = buffer_of(x, n * 4), *out = type ? tombac_buffer_retain(in) : buffer_of(NULL, n * 4);
-            succeeded(tombac_scan(ready, type ? TOMBAC_TYPE_I32 : TOMBAC_TYPE_U32, inclusive, in, out, n, NULL, &error),
+            tombac_buffer *in = buffer_of(x, n * 4),
+                          *out = type ? tombac_buffer_retain(in) : buffer_of(NULL, n * 4);
+            succeeded(tombac_scan(ready, type ? TOMBAC_TYPE_I32 : TOMBAC_TYPE_U32, inclusive, in, out, n,
+                          NULL, &error),
                 &error, "scan");
             take(in, NULL, 0);
             take(out, got, n * 4);
@@ -200,7 +205,8 @@ static int compare_pairs(const void *a, const void *b)
 static void test_sort(size_t n)
 {
     static const tombac_type types[] = {TOMBAC_TYPE_U32, TOMBAC_TYPE_I32, TOMBAC_TYPE_F32};
-    uint32_t *keys = allocate(n * 4), *values = allocate(n * 4), *got = allocate(n * 4), *got_values = allocate(n * 4);
+    uint32_t *keys = allocate(n * 4), *values = allocate(n * 4), *got = allocate(n * 4),
+             *got_values = allocate(n * 4);
     pair *pairs = allocate(n * sizeof *pairs);
     tombac_error *error = NULL;
     for (int type = 0; type < 3; type++) {
@@ -221,7 +227,8 @@ static void test_sort(size_t n)
             if (v) take(v, got_values, n * 4);
             for (size_t i = 0; i < n; i++) {
                 if (got[i] == pairs[i].key && (!v || got_values[i] == pairs[i].value)) continue;
-                fail("sort, n = %zu: type %d: element %zu is %08x, not %08x", n, type, i, got[i], pairs[i].key);
+                fail("sort, n = %zu: type %d: element %zu is %08x, not %08x", n, type, i, got[i],
+                    pairs[i].key);
                 break;
             }
         }
@@ -236,7 +243,8 @@ static void test_sort(size_t n)
 static void test_compact(size_t n)
 {
     for (int kind = 0; kind < 3; kind++) { /* some, none, all */
-        uint32_t *x = allocate(n * 4), *expected = allocate(n * 4 + 4), *got = allocate(n * 4 + 4), count = 0, got_count;
+        uint32_t *x = allocate(n * 4), *expected = allocate(n * 4 + 4), *got = allocate(n * 4 + 4), count = 0,
+                 got_count;
         unsigned char *flags = allocate(n);
         tombac_error *error = NULL;
         for (size_t i = 0; i < n; i++) {
@@ -246,7 +254,8 @@ static void test_compact(size_t n)
         }
         tombac_buffer *in = buffer_of(x, n * 4), *f = buffer_of(flags, n), *out = buffer_of(NULL, n * 4 + 4),
                       *total = buffer_of(NULL, 4);
-        succeeded(tombac_compact(ready, TOMBAC_TYPE_U32, in, f, out, total, n, NULL, &error), &error, "compact");
+        succeeded(
+            tombac_compact(ready, TOMBAC_TYPE_U32, in, f, out, total, n, NULL, &error), &error, "compact");
         take(in, NULL, 0);
         take(f, NULL, 0);
         take(out, got, n * 4 + 4);
@@ -275,20 +284,26 @@ static void test_calls(void)
         TOMBAC_ERROR_ARGUMENT, "no such reduction");
     refused(tombac_scan(ready, TOMBAC_TYPE_U32, true, a, b, (size_t)1 << 31, NULL, &error), &error,
         TOMBAC_ERROR_ARGUMENT, "too many elements");
-    refused(tombac_sort(ready, TOMBAC_TYPE_U32, NULL, NULL, 10, NULL, &error), &error, TOMBAC_ERROR_ARGUMENT, "no buffer");
-    refused(tombac_compact(ready, TOMBAC_TYPE_U32, a, b, a, sum, 10, NULL, &error), &error, TOMBAC_ERROR_ARGUMENT,
-        "an output that is an input");
-    refused(tombac_histogram(ready, TOMBAC_TYPE_U32, a, b, 10, 4097, NULL, &error), &error, TOMBAC_ERROR_ARGUMENT,
-        "too many bins");
-    refused(tombac_fill(ready, a, x, 3, 10, NULL, &error), &error, TOMBAC_ERROR_UNSUPPORTED, "elements of three bytes");
-    refused(tombac_nbody(ready, a, b, 10, 0, 1, 1, NULL, &error), &error, TOMBAC_ERROR_ARGUMENT, "no softening");
+    refused(tombac_sort(ready, TOMBAC_TYPE_U32, NULL, NULL, 10, NULL, &error), &error, TOMBAC_ERROR_ARGUMENT,
+        "no buffer");
+    refused(tombac_compact(ready, TOMBAC_TYPE_U32, a, b, a, sum, 10, NULL, &error), &error,
+        TOMBAC_ERROR_ARGUMENT, "an output that is an input");
+    refused(tombac_histogram(ready, TOMBAC_TYPE_U32, a, b, 10, 4097, NULL, &error), &error,
+        TOMBAC_ERROR_ARGUMENT, "too many bins");
+    refused(tombac_fill(ready, a, x, 3, 10, NULL, &error), &error, TOMBAC_ERROR_UNSUPPORTED,
+        "elements of three bytes");
+    refused(
+        tombac_nbody(ready, a, b, 10, 0, 1, 1, NULL, &error), &error, TOMBAC_ERROR_ARGUMENT, "no softening");
     refused(tombac_algorithms_create(NULL, &ready, &error), &error, TOMBAC_ERROR_ARGUMENT, "no device");
 
     tombac_operation *steps[3] = {NULL};
-    bool made = succeeded(tombac_sort(ready, TOMBAC_TYPE_U32, a, NULL, 1000, &steps[0], &error), &error, "sort");
-    made &= succeeded(tombac_scan(ready, TOMBAC_TYPE_U32, true, a, b, 1000, &steps[1], &error), &error, "scan");
-    made &= succeeded(tombac_reduce(ready, TOMBAC_REDUCE_MAX, TOMBAC_TYPE_U32, b, sum, 1000, &steps[2], &error), &error,
-        "reduce");
+    bool made =
+        succeeded(tombac_sort(ready, TOMBAC_TYPE_U32, a, NULL, 1000, &steps[0], &error), &error, "sort");
+    made &=
+        succeeded(tombac_scan(ready, TOMBAC_TYPE_U32, true, a, b, 1000, &steps[1], &error), &error, "scan");
+    made &=
+        succeeded(tombac_reduce(ready, TOMBAC_REDUCE_MAX, TOMBAC_TYPE_U32, b, sum, 1000, &steps[2], &error),
+            &error, "reduce");
     for (int i = 0; i < 3; i++) tombac_operation_release(steps[i]);
     take(a, NULL, 0);
     take(b, NULL, 0);
@@ -299,7 +314,8 @@ static void test_calls(void)
 int main(int count, char **arguments)
 {
     tombac_error *error = NULL;
-    if (!succeeded(tombac_device_open(count > 1 ? arguments[1] : NULL, &device, &error), &error, "device")) return 1;
+    if (!succeeded(tombac_device_open(count > 1 ? arguments[1] : NULL, &device, &error), &error, "device"))
+        return 1;
     if (!succeeded(tombac_algorithms_create(device, &ready, &error), &error, "ready kernels")) return 1;
     large = strcmp(tombac_device_name(device), "check") != 0;
     static const size_t sizes[] = {0, 1, 255, 256, 257, 4097, 1000003};

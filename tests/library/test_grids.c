@@ -17,8 +17,8 @@ static void test_transpose(size_t rows, size_t columns)
             for (size_t c = 0; c < columns; c++)
                 memcpy(expected + (c * rows + r) * size, x + (r * columns + c) * size, size);
         tombac_buffer *in = buffer_of(x, n * size), *out = buffer_of(NULL, n * size);
-        succeeded(tombac_transpose(
-                      ready, size == 2 ? TOMBAC_TYPE_F16 : TOMBAC_TYPE_F32, in, out, rows, columns, NULL, &error),
+        succeeded(tombac_transpose(ready, size == 2 ? TOMBAC_TYPE_F16 : TOMBAC_TYPE_F32, in, out, rows,
+                      columns, NULL, &error),
             &error, "transpose");
         take(in, NULL, 0);
         take(out, got, n * size);
@@ -61,8 +61,10 @@ static void test_matmul(size_t m, size_t n, size_t k, bool half)
     for (size_t r = 0; r < m; r++)
         for (size_t d = 0; d < k; d++)
             for (size_t c = 0; c < n; c++) expected[r * n + c] += (float)(a[r * k + d] * b[d * n + c]);
-    tombac_buffer *left = buffer_of(x, m * k * size), *right = buffer_of(y, k * n * size), *out = buffer_of(NULL, m * n * 4);
-    succeeded(tombac_matmul(ready, half ? TOMBAC_TYPE_F16 : TOMBAC_TYPE_F32, left, right, out, m, n, k, NULL, &error),
+    tombac_buffer *left = buffer_of(x, m * k * size), *right = buffer_of(y, k * n * size),
+                  *out = buffer_of(NULL, m * n * 4);
+    succeeded(tombac_matmul(
+                  ready, half ? TOMBAC_TYPE_F16 : TOMBAC_TYPE_F32, left, right, out, m, n, k, NULL, &error),
         &error, "matmul");
     take(left, NULL, 0);
     take(right, NULL, 0);
@@ -89,7 +91,8 @@ static void test_convolve(tombac_convolution s)
         for (size_t j = 0; j < s.filter_height; j++)
             for (size_t p = 0; p < s.width; p++)
                 for (size_t i = 0; i < s.filter_width; i++) {
-                    long to_x = (long)(p + i) - (long)(s.filter_width / 2), to_y = (long)(y + j) - (long)(s.filter_height / 2);
+                    long to_x = (long)(p + i) - (long)(s.filter_width / 2),
+                         to_y = (long)(y + j) - (long)(s.filter_height / 2);
                     if (to_x < 0 || to_y < 0 || to_x >= (long)s.width || to_y >= (long)s.height) continue;
                     expected[(size_t)to_y * s.width + (size_t)to_x] +=
                         (double)x[y * s.width + p] * (double)f[j * s.filter_width + i];
@@ -174,7 +177,8 @@ static void test_heat(size_t width, size_t height, size_t steps)
         memcpy(now, next, n * 8);
     }
     tombac_buffer *grid = buffer_of(x, n * 4);
-    succeeded(tombac_stencil_heat(ready, grid, width, height, (float)rate, steps, NULL, &error), &error, "heat");
+    succeeded(
+        tombac_stencil_heat(ready, grid, width, height, (float)rate, steps, NULL, &error), &error, "heat");
     take(grid, got, n * 4);
     close_to("heat", n, now, got, n, 1e-6 * (double)(steps + 1));
     for (size_t i = 0; i < n; i++) after += (double)got[i];
@@ -196,7 +200,8 @@ static void test_nbody(size_t n, size_t steps)
         v[i] = (double)(velocities[i] = i % 4 == 3 ? 0 : next_unit());
     }
     tombac_buffer *b = buffer_of(bodies, n * 16), *w = buffer_of(velocities, n * 16);
-    succeeded(tombac_nbody(ready, b, w, n, (float)softening, (float)time, steps, NULL, &error), &error, "n-body");
+    succeeded(
+        tombac_nbody(ready, b, w, n, (float)softening, (float)time, steps, NULL, &error), &error, "n-body");
     take(b, bodies, n * 16);
     take(w, velocities, n * 16);
     for (size_t s = 0; s < steps; s++) {
@@ -204,7 +209,8 @@ static void test_nbody(size_t n, size_t steps)
         for (size_t i = 0; i < n; i++)
             for (size_t j = 0; j < i; j++) { /* each pair once: the pulls are opposite */
                 double d[3], square = softening;
-                for (int k = 0; k < 3; k++) square += (d[k] = p[4 * j + k] - p[4 * i + k]) * (p[4 * j + k] - p[4 * i + k]);
+                for (int k = 0; k < 3; k++)
+                    square += (d[k] = p[4 * j + k] - p[4 * i + k]) * (p[4 * j + k] - p[4 * i + k]);
                 double pull = pow(square, -1.5);
                 for (int k = 0; k < 3; k++) {
                     a[4 * i + k] += d[k] * pull * p[4 * j + 3];

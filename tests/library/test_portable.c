@@ -1,4 +1,5 @@
-/* The portable layer (tombac/portable.h): each behaviour of docs/kernels-in-c.md's table, on a device: test_portable DEVICE. */
+/* The portable layer (tombac/portable.h): each behaviour of docs/kernels-in-c.md's table, on a device:
+ * test_portable DEVICE. */
 #include "harness.h"
 #include "tombac/portable.h"
 
@@ -23,10 +24,12 @@ static tombac_kernel *kernel_of(const char *name)
     return kernel;
 }
 
-static bool launch(const char *name, tombac_nd range, tombac_nd group, const tombac_argument_value *values, size_t count)
+static bool launch(
+    const char *name, tombac_nd range, tombac_nd group, const tombac_argument_value *values, size_t count)
 {
     tombac_kernel *kernel = kernel_of(name);
-    bool done = succeeded(tombac_stream_launch(stream, kernel, range, group, values, count, &error), &error, name);
+    bool done =
+        succeeded(tombac_stream_launch(stream, kernel, range, group, values, count, &error), &error, name);
     tombac_kernel_release(kernel); /* the launch goes on */
     return done;
 }
@@ -105,7 +108,8 @@ static void test_indices(void)
     }
 }
 
-/* local.reverse: the reference's example; the last workgroup is not full, but its items arrive at the barriers. */
+/* local.reverse: the reference's example; the last workgroup is not full, but its items arrive at the
+ * barriers. */
 static void test_reverse(void)
 {
     static const uint32_t sizes[] = {0, 1, 255, 256, 257, 512, 1000};
@@ -147,9 +151,10 @@ static void test_barriers(void)
             first += first;
         }
     }
-    tombac_buffer *in = buffer_of(x, sizeof x), *a = buffer_of(NULL, sizeof got), *b = buffer_of(NULL, sizeof got_own),
-                  *c = buffer_of(NULL, sizeof got);
-    tombac_argument_value loop[] = {tombac_array(in), tombac_array(a)}, arrays[] = {tombac_array(in), tombac_array(b)},
+    tombac_buffer *in = buffer_of(x, sizeof x), *a = buffer_of(NULL, sizeof got),
+                  *b = buffer_of(NULL, sizeof got_own), *c = buffer_of(NULL, sizeof got);
+    tombac_argument_value loop[] = {tombac_array(in), tombac_array(a)},
+                          arrays[] = {tombac_array(in), tombac_array(b)},
                           local[] = {tombac_array(in), tombac_array(c), tombac_local(64 * 4)};
     launch("barrier_in_loop", tombac_range(N), tombac_range(64), loop, 2);
     launch("private_arrays", tombac_range(N), tombac_range(64), arrays, 2);
@@ -180,9 +185,9 @@ static void test_bodies(void)
         integers[4 * i + 2] = (int32_t)rintf(x[i]);
         integers[4 * i + 3] = (int32_t)x[i];
     }
-    tombac_buffer *out = buffer_of(NULL, sizeof got), *words = buffer_of(&word, 4), *signs = buffer_of(&most, 4),
-                  *floats = buffer_of(&sum, 4), *in = buffer_of(x, sizeof x), *to = buffer_of(NULL, N * 16),
-                  *small = buffer_of(NULL, sizeof halves);
+    tombac_buffer *out = buffer_of(NULL, sizeof got), *words = buffer_of(&word, 4),
+                  *signs = buffer_of(&most, 4), *floats = buffer_of(&sum, 4), *in = buffer_of(x, sizeof x),
+                  *to = buffer_of(NULL, N * 16), *small = buffer_of(NULL, sizeof halves);
     tombac_argument_value early[] = {tombac_array(out)},
                           count[] = {tombac_array(words), tombac_array(signs), tombac_array(floats)},
                           convert[] = {tombac_array(in), tombac_array(to), tombac_array(small)};
@@ -195,7 +200,8 @@ static void test_bodies(void)
     take(words, &word, 4);
     take(signs, &most, 4);
     take(floats, &sum, 4);
-    if (word != N || most != N - 1 || sum != 1 + 0.5f * N) fail("atomics: %u, %d, %g", word, most, (double)sum);
+    if (word != N || most != N - 1 || sum != 1 + 0.5f * N)
+        fail("atomics: %u, %d, %g", word, most, (double)sum);
     take(in, NULL, 0);
     take(to, got_integers, N * 16);
     equal("conversions", N, integers, got_integers, N * 16, 4);
@@ -214,7 +220,8 @@ static void test_order(void)
     tombac_kernel *kernel = kernel_of("slow_add");
     for (uint32_t k = 0; k < LAUNCHES; k++) {
         tombac_argument_value values[] = {tombac_array(x), tombac_value(rounds), tombac_value(k)};
-        if (!succeeded(tombac_stream_launch(stream, kernel, tombac_range(N), tombac_any_group, values, 3, &error),
+        if (!succeeded(
+                tombac_stream_launch(stream, kernel, tombac_range(N), tombac_any_group, values, 3, &error),
                 &error, "order"))
             break;
         uint32_t value = expected[0];
@@ -243,8 +250,9 @@ static void test_asynchronous(void)
     tombac_argument_value values[] = {tombac_array(x), tombac_value(rounds), tombac_value(add)};
     tombac_launch *measured = NULL;
     tombac_operation *probe = NULL;
-    bool ended = true, launched = succeeded(
-        tombac_stream_launch(stream, kernel, tombac_range(1), tombac_any_group, values, 3, &error), &error, "asynchronous");
+    bool ended = true, launched = succeeded(tombac_stream_launch(stream, kernel, tombac_range(1),
+                                                tombac_any_group, values, 3, &error),
+                           &error, "asynchronous");
     /* Another launch behind it, seen from outside: it has not ended when both calls have returned. */
     succeeded(tombac_launch_create(kernel, &measured, &error), &error, "launch");
     uint32_t range[3] = {1, 1, 1}, one = 1;
@@ -252,7 +260,8 @@ static void test_asynchronous(void)
                  tombac_launch_set_buffer(measured, 1, x, 0, &error) == TOMBAC_OK &&
                  tombac_launch_set_bytes(measured, 2, &one, 4, &error) == TOMBAC_OK &&
                  tombac_launch_set_bytes(measured, 3, &one, 4, &error) == TOMBAC_OK &&
-                 tombac_launch_set_threads(measured, (tombac_size3){1, 1, 1}, (tombac_size3){1, 1, 1}, &error) == TOMBAC_OK &&
+                 tombac_launch_set_threads(
+                     measured, (tombac_size3){1, 1, 1}, (tombac_size3){1, 1, 1}, &error) == TOMBAC_OK &&
                  tombac_launch_operation(measured, &probe, &error) == TOMBAC_OK &&
                  tombac_operation_submit(probe, &error) == TOMBAC_OK &&
                  tombac_operation_poll(probe, &ended, &error) == TOMBAC_OK;
@@ -271,12 +280,14 @@ static void test_asynchronous(void)
     if (got != value) fail("asynchronous: %u, not %u", got, value);
 }
 
-/* stream.failure: reported once, by synchronize; what came after it did not run; then the stream works again. */
+/* stream.failure: reported once, by synchronize; what came after it did not run; then the stream works again.
+ */
 static void test_failure(void)
 {
     uint32_t zero = 0, got = 0, rounds = 0, add = 5;
     tombac_buffer *x = buffer_of(&zero, 4);
-    tombac_argument_value fails[] = {tombac_array(x)}, adds[] = {tombac_array(x), tombac_value(rounds), tombac_value(add)};
+    tombac_argument_value fails[] = {tombac_array(x)},
+                          adds[] = {tombac_array(x), tombac_value(rounds), tombac_value(add)};
     launch("fails", tombac_range(1), tombac_any_group, fails, 1);
     launch("slow_add", tombac_range(1), tombac_any_group, adds, 3);
     refused(tombac_stream_synchronize(stream, &error), &error, TOMBAC_ERROR_KERNEL, "a failing kernel");
@@ -309,7 +320,8 @@ static void test_print_and_random(void)
     uint32_t range[3] = {3, 1, 1};
     succeeded(tombac_launch_create(kernel, &print, &error), &error, "print");
     succeeded(tombac_launch_set_bytes(print, 0, range, 12, &error), &error, "print");
-    succeeded(tombac_launch_set_threadgroups(print, (tombac_size3){1, 1, 1}, (tombac_size3){8, 1, 1}, &error), &error, "print");
+    succeeded(tombac_launch_set_threadgroups(print, (tombac_size3){1, 1, 1}, (tombac_size3){8, 1, 1}, &error),
+        &error, "print");
     succeeded(tombac_launch_submit(print, &error), &error, "print");
     succeeded(tombac_launch_wait(print, &error), &error, "print");
     if (strcmp(tombac_launch_log(print), "item 0 of 3\nitem 1 of 3\nitem 2 of 3\n") != 0)
@@ -325,7 +337,8 @@ static void test_memory(void)
         tombac_type type;
         uint64_t one;
     } ones[] = {{TOMBAC_TYPE_F32, 0x3f800000}, {TOMBAC_TYPE_F16, 0x3c00}, {TOMBAC_TYPE_BF16, 0x3f80},
-        {TOMBAC_TYPE_I8, 1}, {TOMBAC_TYPE_U16, 1}, {TOMBAC_TYPE_I32, 1}, {TOMBAC_TYPE_U64, 1}, {TOMBAC_TYPE_BOOL, 1}};
+        {TOMBAC_TYPE_I8, 1}, {TOMBAC_TYPE_U16, 1}, {TOMBAC_TYPE_I32, 1}, {TOMBAC_TYPE_U64, 1},
+        {TOMBAC_TYPE_BOOL, 1}};
     for (size_t k = 0; k < COUNT(ones); k++) {
         tombac_buffer *one = NULL, *zero = NULL;
         uint64_t got[2][3] = {{0}};
@@ -336,7 +349,8 @@ static void test_memory(void)
         take(one, got[0], 3 * size);
         take(zero, got[1], 3 * size);
         for (size_t i = 0; i < 3; i++)
-            if (memcmp((char *)got[0] + i * size, &ones[k].one, size) != 0) fail("a one of %s", tombac_type_name(ones[k].type));
+            if (memcmp((char *)got[0] + i * size, &ones[k].one, size) != 0)
+                fail("a one of %s", tombac_type_name(ones[k].type));
         if (got[1][0] | got[1][1] | got[1][2]) fail("zeros of %s", tombac_type_name(ones[k].type));
     }
     tombac_device *check = NULL;
@@ -344,7 +358,8 @@ static void test_memory(void)
     for (size_t n = 0; n < 70; n += n < 40 ? 1 : 7) {
         unsigned char bytes[80], got[80];
         for (size_t i = 0; i < 80; i++) bytes[i] = (unsigned char)next_random();
-        tombac_buffer *from = buffer_of(bytes, n), *to = buffer_of(NULL, n), *there = NULL, *back = buffer_of(NULL, n);
+        tombac_buffer *from = buffer_of(bytes, n), *to = buffer_of(NULL, n), *there = NULL,
+                      *back = buffer_of(NULL, n);
         succeeded(tombac_buffer_create(check, n, NULL, &there, &error), &error, "a buffer there");
         succeeded(tombac_stream_copy(stream, to, from, &error), &error, "copy");
         succeeded(tombac_stream_copy(stream, there, to, &error), &error, "copy to a device");
@@ -373,18 +388,20 @@ static void test_memory(void)
 static void test_queries(void)
 {
     tombac_backend_info info = tombac_backend_get_info(device);
-    if (info.float64 || !info.float16 || !info.atomics || info.largest_group != 1024 || info.subgroup_width != 32 ||
-        info.local_memory != 32768)
+    if (info.float64 || !info.float16 || !info.atomics || !info.unified_memory ||
+        info.largest_group != 1024 || info.subgroup_width != 32 || info.local_memory != 32768)
         fail("the backend's queries");
     if (tombac_stream_device(stream) != device) fail("the stream's device");
     tombac_kernel *kernel = kernel_of("axpy"), *fixed = kernel_of("reverse_groups");
     static const struct {
         tombac_nd range, group;
     } chosen[] = {{{1000003, 1, 1}, {256, 1, 1}}, {{1, 1, 1}, {1, 1, 1}}, {{100, 1, 1}, {128, 1, 1}},
-        {{640, 480, 1}, {32, 8, 1}}, {{2, 480, 1}, {2, 128, 1}}, {{64, 64, 64}, {32, 4, 2}}, {{0, 1, 1}, {1, 1, 1}}};
+        {{640, 480, 1}, {32, 8, 1}}, {{2, 480, 1}, {2, 128, 1}}, {{64, 64, 64}, {32, 4, 2}},
+        {{0, 1, 1}, {1, 1, 1}}};
     for (size_t i = 0; i < COUNT(chosen); i++) {
         tombac_nd g = tombac_choose_group(kernel, chosen[i].range);
-        if (memcmp(&g, &chosen[i].group, sizeof g) != 0) fail("chosen group %zu: %u x %u x %u", i, g.x, g.y, g.z);
+        if (memcmp(&g, &chosen[i].group, sizeof g) != 0)
+            fail("chosen group %zu: %u x %u x %u", i, g.x, g.y, g.z);
     }
     tombac_nd g = tombac_choose_group(fixed, tombac_range(5)), range;
     if (g.x != 256 || g.y != 1 || g.z != 1) fail("a required group is not chosen");
@@ -400,16 +417,17 @@ static void test_queries(void)
     tombac_buffer *x = buffer_of(NULL, 16), *y = buffer_of(NULL, 20);
     float a = 1;
     tombac_argument_value values[] = {tombac_value(a), tombac_array(x), tombac_array(x), tombac_array(x)};
-    refused(tombac_stream_launch(stream, kernel, tombac_range(4), tombac_any_group, values, 4, &error), &error,
-        TOMBAC_ERROR_BINDING, "too many values");
-    refused(tombac_stream_launch(stream, kernel, tombac_range(4), tombac_range(1025), values, 3, &error), &error,
-        TOMBAC_ERROR_GEOMETRY, "a group that is too large");
+    refused(tombac_stream_launch(stream, kernel, tombac_range(4), tombac_any_group, values, 4, &error),
+        &error, TOMBAC_ERROR_BINDING, "too many values");
+    refused(tombac_stream_launch(stream, kernel, tombac_range(4), tombac_range(1025), values, 3, &error),
+        &error, TOMBAC_ERROR_GEOMETRY, "a group that is too large");
     values[1] = tombac_local(16);
-    refused(tombac_stream_launch(stream, kernel, tombac_range(4), tombac_any_group, values, 3, &error), &error,
-        TOMBAC_ERROR_BINDING, "local memory for an array");
+    refused(tombac_stream_launch(stream, kernel, tombac_range(4), tombac_any_group, values, 3, &error),
+        &error, TOMBAC_ERROR_BINDING, "local memory for an array");
     refused(tombac_stream_copy(stream, x, y, &error), &error, TOMBAC_ERROR_ARGUMENT, "a copy of other size");
     refused(tombac_stream_copy(stream, x, x, &error), &error, TOMBAC_ERROR_ARGUMENT, "a copy onto itself");
-    refused(tombac_stream_fill(stream, y, sizes, 8, &error), &error, TOMBAC_ERROR_ARGUMENT, "a fill with a rest");
+    refused(
+        tombac_stream_fill(stream, y, sizes, 8, &error), &error, TOMBAC_ERROR_ARGUMENT, "a fill with a rest");
     take(x, NULL, 0);
     take(y, NULL, 0);
     tombac_kernel_release(kernel);
@@ -419,7 +437,8 @@ static void test_queries(void)
 int main(int count, char **arguments)
 {
     if (!succeeded(tombac_device_open(count > 1 ? arguments[1] : NULL, &device, &error), &error, "device") ||
-        !succeeded(tombac_library_create_from_file(device, PORTABLE_KERNELS, NULL, &library, &error), &error, "kernels") ||
+        !succeeded(tombac_library_create_from_file(device, PORTABLE_KERNELS, NULL, &library, &error), &error,
+            "kernels") ||
         !succeeded(tombac_stream_create(device, &stream, &error), &error, "stream"))
         return 1;
     large = strcmp(tombac_device_name(device), "check") != 0;

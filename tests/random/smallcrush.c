@@ -1,7 +1,8 @@
 /* smallcrush ORDER: TestU01's SmallCrush on the words of <tombac/random.h>.
  *   along   one stream, word after word
  *   across  the first four words of stream 0, of stream 1, ...: what the threads of a launch draw
- * Fails if a p-value lies outside [1e-10, 1 - 1e-10]; TestU01 itself calls values outside [0.001, 0.999] suspect. */
+ * Fails if a p-value lies outside [1e-10, 1 - 1e-10]; TestU01 itself calls values outside [0.001, 0.999]
+ * suspect. */
 #include <bbattery.h>
 #include <unif01.h>
 
@@ -12,7 +13,10 @@
 static random_stream stream;
 static uint64_t number;
 
-static unsigned int along(void) { return random_uint(&stream); }
+static unsigned int along(void)
+{
+    return random_uint(&stream);
+}
 
 static unsigned int across(void)
 {

@@ -1,5 +1,6 @@
-/* <tombac/random.h> on the host. Known answers are those of Random123's file kat_vectors (J. K. Salmon and others); the order of
- * words in a stream is checked by a second formula; distributions by their moments and quantiles, within five standard errors. */
+/* <tombac/random.h> on the host. Known answers are those of Random123's file kat_vectors (J. K. Salmon and
+ * others); the order of words in a stream is checked by a second formula; distributions by their moments and
+ * quantiles, within five standard errors. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,8 +35,8 @@ static void known_answers(void **state)
 static uint32_t word_at(uint64_t seed, uint64_t number, uint64_t position)
 {
     uint64_t block = position / 4;
-    random_block b = philox4x32((random_block){(uint32_t)block, (uint32_t)(block >> 32), (uint32_t)number,
-                                    (uint32_t)(number >> 32)},
+    random_block b = philox4x32(
+        (random_block){(uint32_t)block, (uint32_t)(block >> 32), (uint32_t)number, (uint32_t)(number >> 32)},
         (uint32_t)seed, (uint32_t)(seed >> 32));
     const uint32_t words[4] = {b.x, b.y, b.z, b.w};
     return words[position % 4];
@@ -60,7 +61,8 @@ static void words_of_a_stream(void **state)
     uint64_t expected = word_at(seed, number, 1) | (uint64_t)word_at(seed, number, 2) << 32;
     assert_true(random_ulong(&r) == expected);
     assert_int_equal(random_int(&r), (int32_t)word_at(seed, number, 3));
-    assert_true(random_long(&r) == (int64_t)(word_at(seed, number, 4) | (uint64_t)word_at(seed, number, 5) << 32));
+    assert_true(
+        random_long(&r) == (int64_t)(word_at(seed, number, 4) | (uint64_t)word_at(seed, number, 5) << 32));
 }
 
 static void reals_from_words(void **state)
@@ -85,7 +87,8 @@ static void transformations(void **state)
     for (uint64_t w = 0; w <= UINT32_MAX; w += w < 100000 || w > UINT32_MAX - 100000 ? 1 : step) {
         double log_exact = -log(((double)w + 0.5) * 0x1p-32), cosine = cos((double)w * turn * 0x1p-32);
         /* near 1 the argument is rounded to a multiple of 2^-24 first */
-        assert_true(fabs((double)tombac_random_minus_log((uint32_t)w) - log_exact) <= 4e-7 * (1 + log_exact) / 2 + 6e-8);
+        assert_true(fabs((double)tombac_random_minus_log((uint32_t)w) - log_exact) <=
+                    4e-7 * (1 + log_exact) / 2 + 6e-8);
         assert_true(fabs((double)tombac_random_cosine((uint32_t)w) - cosine) <= 1.5e-7);
     }
     assert_true(tombac_random_minus_log(UINT32_MAX) == 0.0f);
@@ -108,7 +111,8 @@ static void below(void **state)
     assert_true(fabs(high - draws / 3.0) < 5 * sqrt(draws * (1 / 3.0) * (2 / 3.0)));
     int counts[6] = {0};
     for (int i = 0; i < draws; i++) counts[random_below(&r, 6)]++;
-    for (int i = 0; i < 6; i++) assert_true(fabs(counts[i] - draws / 6.0) < 5 * sqrt(draws * (1 / 6.0) * (5 / 6.0)));
+    for (int i = 0; i < 6; i++)
+        assert_true(fabs(counts[i] - draws / 6.0) < 5 * sqrt(draws * (1 / 6.0) * (5 / 6.0)));
 }
 
 static void distributions(void **state)
@@ -118,7 +122,8 @@ static void distributions(void **state)
     int inside = 0, tail = 0;
     random_stream r = random_start(5, 9);
     for (int i = 0; i < N; i++) {
-        double x = (double)random_normal(&r), e = (double)random_exponential(&r), u = (double)random_float(&r);
+        double x = (double)random_normal(&r), e = (double)random_exponential(&r),
+               u = (double)random_float(&r);
         sum += x;
         squares += x * x;
         fourth += x * x * x * x;
@@ -143,8 +148,12 @@ static void distributions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_answers), cmocka_unit_test(words_of_a_stream), cmocka_unit_test(reals_from_words),
-        cmocka_unit_test(transformations), cmocka_unit_test(below), cmocka_unit_test(distributions),
+        cmocka_unit_test(known_answers),
+        cmocka_unit_test(words_of_a_stream),
+        cmocka_unit_test(reals_from_words),
+        cmocka_unit_test(transformations),
+        cmocka_unit_test(below),
+        cmocka_unit_test(distributions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -120,7 +120,7 @@ static const rt_driver fake = {.name = "fake", .load = load, .run = run_code, .u
 static const rt_driver absent = {
     .name = "absent", .available = no, .load = load, .run = run_code, .unload = unload};
 static const rt_driver other = {
-    .name = "other", .line_tables = true, .specialises = true, .load = load, .run = run_code, .unload = unload};
+    .name = "other", .specialises = true, .load = load, .run = run_code, .unload = unload};
 
 static const char *gpu_target(void *state)
 {

@@ -212,7 +212,8 @@ static void test_command_line(void **state)
         .defines = defines,
         .define_count = 2,
         .include_folders = folders,
-        .include_folder_count = 1};
+        .include_folder_count = 1,
+        .debug = true};
     tombac_device *device = NULL;
     tombac_library *library = NULL;
     tombac_kernel *kernel = NULL;

@@ -11,11 +11,13 @@ static void run(tombac_device *device, tombac_kernel *kernel, uint32_t n)
     for (uint32_t i = 0; i < n; i++) expected[x[i] = (unsigned char)(i * i >> 5)]++;
     tombac_buffer *in = program_buffer(device, n, x), *bins = program_buffer(device, sizeof expected, NULL);
     example_check(
-        histogram_histogram(kernel, tombac_for_elements(8 * 256, 256), in, n, bins, 256, &operation, &error), &error);
+        histogram_histogram(kernel, tombac_for_elements(8 * 256, 256), in, n, bins, 256, &operation, &error),
+        &error);
     program_run(operation);
     const uint32_t *got = program_read(bins);
     for (uint32_t i = 0; i < 256; i++)
-        if (got[i] != expected[i]) example_fail("histogram: n = %u: %u occurs %u times, not %u", n, i, expected[i], got[i]);
+        if (got[i] != expected[i])
+            example_fail("histogram: n = %u: %u occurs %u times, not %u", n, i, expected[i], got[i]);
     program_done(bins);
     tombac_buffer_release(in);
     free(x);

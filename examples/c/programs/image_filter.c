@@ -1,5 +1,5 @@
-/* image_filter [DEVICE [FILE.png]]: blurs images of several sizes, and writes the last one with its blurred half to FILE.png if
- * the program was built with libpng. The kernel is ../image_filter.c. */
+/* image_filter [DEVICE [FILE.png]]: blurs images of several sizes, and writes the last one with its blurred
+ * half to FILE.png if the program was built with libpng. The kernel is ../image_filter.c. */
 #include "program.h"
 #include "image_filter.h"
 
@@ -29,14 +29,18 @@ static image draw(uint32_t width, uint32_t height)
     return i;
 }
 
-static uint32_t clamp_to(long x, uint32_t size) { return x < 0 ? 0 : x >= (long)size ? size - 1 : (uint32_t)x; }
+static uint32_t clamp_to(long x, uint32_t size)
+{
+    return x < 0 ? 0 : x >= (long)size ? size - 1 : (uint32_t)x;
+}
 
 /* The same by rows, then by columns, in exact numbers. */
 static unsigned char expected(const image *i, uint32_t x, uint32_t y, int channel)
 {
     uint32_t sum = 0;
     for (int dy = -1; dy <= 1; dy++) {
-        const unsigned char *row = i->pixels + 4 * (size_t)clamp_to((long)y + dy, i->height) * i->width + channel;
+        const unsigned char *row =
+            i->pixels + 4 * (size_t)clamp_to((long)y + dy, i->height) * i->width + channel;
         uint32_t across = row[4 * (size_t)clamp_to((long)x - 1, i->width)] + 2u * row[4 * (size_t)x] +
                           row[4 * (size_t)clamp_to((long)x + 1, i->width)];
         sum += dy ? across : 2 * across;
@@ -51,8 +55,9 @@ static void run(tombac_device *device, tombac_kernel *kernel, image *i)
     tombac_operation *operation = NULL;
     size_t size = (size_t)i->width * i->height * 4;
     tombac_buffer *in = program_buffer(device, size, i->pixels), *out = program_buffer(device, size, NULL);
-    example_check(image_filter_blur(kernel, tombac_for_elements_2d(i->width, i->height, 32, 8), in, out, i->width,
-                      i->height, &operation, &error), &error);
+    example_check(image_filter_blur(kernel, tombac_for_elements_2d(i->width, i->height, 32, 8), in, out,
+                      i->width, i->height, &operation, &error),
+        &error);
     program_run(operation);
     const unsigned char *got = program_read(out);
     for (uint32_t y = 0; y < i->height; y++)
@@ -61,7 +66,8 @@ static void run(tombac_device *device, tombac_kernel *kernel, image *i)
                 if (got[4 * ((size_t)y * i->width + x) + (size_t)c] != expected(i, x, y, c))
                     example_fail("image_filter: %u x %u: pixel %u, %u is wrong", i->width, i->height, x, y);
     for (uint32_t y = 0; y < i->height; y++) {
-        size_t first = 4 * ((size_t)y * i->width + i->width / 2), length = 4 * (size_t)(i->width - i->width / 2);
+        size_t first = 4 * ((size_t)y * i->width + i->width / 2),
+               length = 4 * (size_t)(i->width - i->width / 2);
         memcpy(i->pixels + first, got + first, length);
     }
     program_done(out);
@@ -71,8 +77,10 @@ static void run(tombac_device *device, tombac_kernel *kernel, image *i)
 static void write_png(const char *path, const image *i)
 {
 #ifdef EXAMPLE_PNG
-    png_image png = {.version = PNG_IMAGE_VERSION, .width = i->width, .height = i->height, .format = PNG_FORMAT_RGBA};
-    if (!png_image_write_to_file(&png, path, 0, i->pixels, 0, NULL)) example_fail("%s: %s", path, png.message);
+    png_image png = {
+        .version = PNG_IMAGE_VERSION, .width = i->width, .height = i->height, .format = PNG_FORMAT_RGBA};
+    if (!png_image_write_to_file(&png, path, 0, i->pixels, 0, NULL))
+        example_fail("%s: %s", path, png.message);
 #else
     (void)i;
     example_fail("%s is not written: this program was built without libpng", path);

@@ -16,14 +16,16 @@ static void run(tombac_device *device, tombac_kernel *kernel, uint32_t n)
     }
     tombac_buffer *a = program_buffer(device, size, x), *b = program_buffer(device, size, y),
                   *c = program_buffer(device, size, NULL);
-    example_check(matmul8x8_matmul8x8(kernel, tombac_for_elements(n * 32, 32), a, b, c, &operation, &error), &error);
+    example_check(
+        matmul8x8_matmul8x8(kernel, tombac_for_elements(n * 32, 32), a, b, c, &operation, &error), &error);
     program_run(operation);
     const float *got = program_read(c);
     for (size_t i = 0; i < count; i++) {
         size_t row = i / 8 * 8, column = i / 64 * 64 + i % 8;
         float sum = 0;
         for (size_t k = 0; k < 8; k++) sum += x[row + k] * y[column + 8 * k];
-        if (got[i] != sum) example_fail("matmul8x8: n = %u: element %zu is %g, not %g", n, i, (double)got[i], (double)sum);
+        if (got[i] != sum)
+            example_fail("matmul8x8: n = %u: element %zu is %g, not %g", n, i, (double)got[i], (double)sum);
     }
     program_done(c);
     tombac_buffer_release(a);

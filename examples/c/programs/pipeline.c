@@ -1,4 +1,5 @@
-/* pipeline [DEVICE]: two kernels of ../pipeline.c; the second waits for the first because it reads what that writes. */
+/* pipeline [DEVICE]: two kernels of ../pipeline.c; the second waits for the first because it reads what that
+ * writes. */
 #include "program.h"
 #include "pipeline.h"
 
@@ -9,17 +10,22 @@ static void run(tombac_device *device, tombac_kernel *scale, tombac_kernel *fini
     tombac_operation *stages[2] = {NULL};
     float *x = program_memory(n * sizeof *x);
     for (uint32_t i = 0; i < n; i++) x[i] = (float)(i % 1024) * 0.25f;
-    tombac_buffer *in = program_buffer(device, n * sizeof *x, x), *between = program_buffer(device, n * sizeof *x, NULL),
+    tombac_buffer *in = program_buffer(device, n * sizeof *x, x),
+                  *between = program_buffer(device, n * sizeof *x, NULL),
                   *out = program_buffer(device, n * sizeof *x, NULL);
-    example_check(pipeline_scale(scale, tombac_for_elements(n, 128), in, between, &first, &stages[0], &error), &error);
-    example_check(pipeline_finish(finish, tombac_for_elements(n, 256), between, out, &second, &stages[1], &error), &error);
+    example_check(
+        pipeline_scale(scale, tombac_for_elements(n, 128), in, between, &first, &stages[0], &error), &error);
+    example_check(
+        pipeline_finish(finish, tombac_for_elements(n, 256), between, out, &second, &stages[1], &error),
+        &error);
     for (int i = 0; i < 2; i++) {
         example_check(tombac_operation_submit(stages[i], &error), &error);
         tombac_operation_release(stages[i]);
     }
     const float *got = program_read(out); /* waits for the second */
     for (uint32_t i = 0; i < n; i++)
-        if (got[i] != (x[i] + 3) * 2 * 5 + 7) example_fail("pipeline: n = %u: element %u is %g", n, i, (double)got[i]);
+        if (got[i] != (x[i] + 3) * 2 * 5 + 7)
+            example_fail("pipeline: n = %u: element %u is %g", n, i, (double)got[i]);
     program_done(out);
     tombac_buffer_release(in);
     tombac_buffer_release(between);

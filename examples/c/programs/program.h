@@ -9,8 +9,10 @@
 
 typedef tombac_status program_opener(tombac_device *device, tombac_library **library, tombac_error **error);
 
-/* The device that the command line names (default: the best one), and the kernels that are compiled into the program. */
-static inline tombac_library *program_open(int count, char **arguments, tombac_device **device, program_opener *open)
+/* The device that the command line names (default: the best one), and the kernels that are compiled into the
+ * program. */
+static inline tombac_library *program_open(
+    int count, char **arguments, tombac_device **device, program_opener *open)
 {
     tombac_error *error = NULL;
     tombac_library *library = NULL;
@@ -67,6 +69,9 @@ static inline void *program_memory(size_t size)
     return memory;
 }
 
-static inline uint32_t program_groups(uint32_t n, uint32_t group) { return n / group + (n % group != 0); }
+static inline uint32_t program_groups(uint32_t n, uint32_t group)
+{
+    return n / group + (n % group != 0);
+}
 
 #endif

@@ -1,5 +1,5 @@
-/* reverse [DEVICE]: parts of 256 elements backwards, by the portable layer: a stream, a range, and values in the order of the
- * kernel's parameters. */
+/* reverse [DEVICE]: parts of 256 elements backwards, by the portable layer: a stream, a range, and values in
+ * the order of the kernel's parameters. */
 #include "program.h"
 #include "reverse.h"
 
@@ -19,7 +19,8 @@ static void run(tombac_stream *stream, tombac_kernel *kernel, uint32_t n)
     const float *got = program_read(out);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t first = i / 256 * 256, items = n - first < 256 ? n - first : 256;
-        if (got[i] != x[first + items - 1 - i % 256]) example_fail("reverse: n = %u: element %u is wrong", n, i);
+        if (got[i] != x[first + items - 1 - i % 256])
+            example_fail("reverse: n = %u: element %u is wrong", n, i);
     }
     program_done(out);
     tombac_buffer_release(in);

@@ -11,12 +11,15 @@ static void run(tombac_device *device, tombac_kernel *kernel, uint32_t n)
         x[i] = (float)(i % 1024) * 0.25f;
         y[i] = (float)(i % 511) * -0.5f;
     }
-    tombac_buffer *in = program_buffer(device, n * sizeof *x, x), *out = program_buffer(device, n * sizeof *y, y);
-    example_check(saxpy_saxpy(kernel, tombac_for_elements(n, 256), 2.5f, in, out, n, &operation, &error), &error);
+    tombac_buffer *in = program_buffer(device, n * sizeof *x, x),
+                  *out = program_buffer(device, n * sizeof *y, y);
+    example_check(
+        saxpy_saxpy(kernel, tombac_for_elements(n, 256), 2.5f, in, out, n, &operation, &error), &error);
     program_run(operation);
     const float *got = program_read(out);
     for (uint32_t i = 0; i < n; i++) /* every value is exact */
-        if (got[i] != 2.5f * x[i] + y[i]) example_fail("saxpy: n = %u: element %u is %g", n, i, (double)got[i]);
+        if (got[i] != 2.5f * x[i] + y[i])
+            example_fail("saxpy: n = %u: element %u is %g", n, i, (double)got[i]);
     program_done(out);
     tombac_buffer_release(in);
     free(x);

@@ -11,7 +11,8 @@ static void run(tombac_device *device, tombac_kernel *kernel, uint32_t n)
         x[i] = (float)(i % 1024) * 0.25f;
         y[i] = (float)(i % 511) * -0.5f;
     }
-    tombac_buffer *a = program_buffer(device, n * sizeof *x, x), *b = program_buffer(device, n * sizeof *y, y),
+    tombac_buffer *a = program_buffer(device, n * sizeof *x, x),
+                  *b = program_buffer(device, n * sizeof *y, y),
                   *out = program_buffer(device, n * sizeof(float), NULL);
     example_check(
         vec_add_vec_add(kernel, tombac_for_elements(n, 256), a, b, out, n, &operation, &error), &error);

@@ -1,7 +1,8 @@
 /* Addresses in canonical form, so that accesses which lie side by side are recognised.
  *
  * Takes a pointer of the kernel; promises root, index terms and a constant such that the address is their sum
- * for every active lane. Chains of getelementptr are followed to their root; of an index, additions of
+ * for every active lane. Chains of getelementptr are followed to their root, through casts between address spaces, which are
+ * all one here; of an index, additions of
  * constants are moved into the constant, through an extension too if the flags of the addition say that
  * nothing wraps (flags speak of active lanes, and only those access memory). */
 #include "compiler/cpu/memory.h"
@@ -92,9 +93,10 @@ static bool add_step(const cpu_kernel *k, cpu_canonical *c, LLVMValueRef ir)
 cpu_canonical cpu_canonical_address(const cpu_kernel *k, LLVMValueRef pointer)
 {
     cpu_canonical c = {.root = pointer};
-    while (LLVMIsAGetElementPtrInst(c.root)) {
+    while (LLVMIsAGetElementPtrInst(c.root) || LLVMIsAAddrSpaceCastInst(c.root)) {
         const cpu_value *step = cpu_value_of(k, c.root), *base = cpu_value_of(k, LLVMGetOperand(c.root, 0));
-        if (!step || (base && base->cell) || !add_step(k, &c, c.root)) break;
+        if (!step || (base && base->cell)) break;
+        if (LLVMIsAGetElementPtrInst(c.root) && !add_step(k, &c, c.root)) break;
         c.root = LLVMGetOperand(c.root, 0);
     }
     return c;

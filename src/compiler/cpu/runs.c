@@ -76,8 +76,33 @@ static LLVMValueRef load_piece(cpu_kernel *k, const cpu_run *r, const layout *l,
     return piece;
 }
 
+/* Elements of less than four bytes: whole words of them are separated first, since permutations of words are three times as
+ * fast as those of halves and bytes; each word's elements then by one. */
+static void load_narrow(cpu_kernel *k, const cpu_run *r, LLVMValueRef *elements)
+{
+    LLVMValueRef words[LANES];
+    int per_word = 4 / r->size, index[LANES];
+    cpu_run wide = *r;
+    wide.element = k->i32;
+    wide.size = 4;
+    wide.run = r->run / per_word;
+    cpu_run_load(k, &wide, words);
+    LLVMTypeRef type = LLVMVectorType(r->element, (unsigned)(r->lanes * per_word));
+    for (int w = 0; w < wide.run; w++) {
+        LLVMValueRef parts = LLVMBuildBitCast(k->builder, words[w], type, "");
+        for (int e = 0; e < per_word; e++) {
+            for (int i = 0; i < r->lanes; i++) index[i] = i * per_word + e;
+            elements[w * per_word + e] = cpu_shuffle(k, parts, NULL, index, r->lanes);
+        }
+    }
+}
+
 void cpu_run_load(cpu_kernel *k, const cpu_run *r, LLVMValueRef *elements)
 {
+    if (r->size < 4 && r->run > 4 / r->size) {
+        load_narrow(k, r, elements);
+        return;
+    }
     layout l = find_layout(r);
     int total = l.rows * r->run, length = piece_length(k, r, &l, total), pieces = total / length;
     LLVMValueRef *current = cpu_alloc(&k->job, MAX_PIECES, sizeof *current);

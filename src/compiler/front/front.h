@@ -24,7 +24,7 @@ typedef struct front_options {
     const char *const *include_folders;
     size_t include_folder_count;
     bool warnings;  /* report warnings too, not errors only */
-    bool debug;     /* keep line tables (-g) */
+    bool debug;     /* code for a debugger (-g): variables and types, not lines only */
     bool address_space_warnings; /* -Wmetal-addr-spaces: member functions without an address space */
 } front_options;
 

@@ -222,6 +222,10 @@ static tombac_status run_clang(
         if (error) tombac_error_release(*error);
         status = tb_fail(error, TOMBAC_ERROR_SOURCE, "the source has more than %zu MB after preprocessing",
             source_limit >> 20);
+    } else if (status == TOMBAC_OK && process.exit_status >= 128) {
+        status = tb_fail(error, TOMBAC_ERROR_COMPILER,
+            "the preprocessor crashed or ran out of its %zu GB of memory (status %d); do macros expand without end?",
+            memory_limit >> 30, process.exit_status);
     } else if (status == TOMBAC_OK && process.exit_status > 1) {
         status = tb_fail(
             error, TOMBAC_ERROR_COMPILER, "the preprocessor failed with status %d", process.exit_status);

@@ -63,7 +63,6 @@ typedef struct rt_run {
 
 typedef struct rt_driver {
     const char *name; /* of the device, and of the engine that tombac-cc compiles for: "check", "cpu" */
-    bool line_tables; /* compile with -g, because failures are reported with source locations */
     bool specialises; /* kernels may be compiled again for the values of their arguments (specialise.h) */
     bool (*available)(void); /* whether this machine can run it; NULL: always */
 
