@@ -180,7 +180,7 @@ template <matmul2d_descriptor DESCRIPTOR, typename SCOPE, typename... ARGUMENTS>
             static_assert(__is_same(typename C::layout, __result),
                           "the destination is a cooperative tensor of another operation");
         long k = d.k;
-        if constexpr (d.__dynamic()) k = left.__size(d.transpose_left ? 1 : 0);
+        if constexpr (d.__dynamic() && __is_tensor_v<__remove_cv(L)>) k = left.__size(d.transpose_left ? 1 : 0);
         if constexpr (alone) {
             product_of_thread<d.m, d.n, d.transpose_left, d.transpose_right, accumulates>(left, right, destination,
                                                                                          k);
@@ -198,9 +198,9 @@ template <matmul2d_descriptor DESCRIPTOR, typename SCOPE, typename... ARGUMENTS>
     template <typename L, typename R, typename E> static constexpr void __check_input()
     {
         static_assert(__operand_types<L, R, E>::right);
-        static_assert(!alone && groups == 1, "cooperative tensors as inputs need the scope execution_simdgroup");
-        static_assert(!d.__dynamic(), "cooperative tensors as inputs need an inner dimension that is no dynamic "
-                                      "extent");
+        static_assert(!d.__dynamic() && !alone && groups == 1,
+                      "cooperative tensors as inputs need the scope execution_simdgroup, and an inner "
+                      "dimension that is no dynamic extent");
     }
     template <typename T, typename LAYOUT> static constexpr void __check_operand()
     {
@@ -219,6 +219,19 @@ template <matmul2d_descriptor DESCRIPTOR, typename SCOPE, typename... ARGUMENTS>
         return __is_same(T, S) && Y::kind == TILE && Y::groups == 1 && !alone && groups == 1 && !d.__dynamic() &&
                !__input<LEFT>::turned && Y::rows == __input<LEFT>::high && Y::columns == __input<LEFT>::wide;
     }
+};
+
+/* ---- What there is no more of ---- */
+
+enum class convolution2d_activation_layout { nhwc };
+enum class convolution2d_weights_layout { hwio };
+struct convolution2d_descriptor {
+    enum class mode { multiply, multiply_accumulate };
+    template <typename... T> __TB_CONST_FN convolution2d_descriptor(T...) {}
+};
+template <convolution2d_descriptor D, typename... ARGUMENTS> struct convolution2d {
+    static_assert(sizeof...(ARGUMENTS) > 99, "convolution2d is not supported");
+    template <typename... T> void run(T &&...) const;
 };
 
 /* ---- Reductions ---- */

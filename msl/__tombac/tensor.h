@@ -111,12 +111,14 @@ __TB_CONST_FN bool operator!=(const extents<I, E...> &a, const extents<J, F...> 
     return !(a == b);
 }
 
-template <typename I, typename S> struct __dynamic_extents;
-template <typename I, size_t... N> struct __dynamic_extents<I, integer_sequence<size_t, N...>> {
-    typedef extents<I, (N == dynamic_extent ? N : dynamic_extent)...> type;
+/* Step by step, so that messages show it as extents<int, dynamic_extent, dynamic_extent>. */
+template <typename I, size_t RANK, size_t... E>
+struct __dynamic_extents : __dynamic_extents<I, RANK - 1, E..., dynamic_extent> {
 };
-template <typename I, size_t RANK>
-using dextents = typename __dynamic_extents<I, make_integer_sequence<size_t, RANK>>::type;
+template <typename I, size_t... E> struct __dynamic_extents<I, 0, E...> {
+    typedef extents<I, E...> type;
+};
+template <typename I, size_t RANK> using dextents = typename __dynamic_extents<I, RANK>::type;
 
 /* ---- Tensors ---- */
 
@@ -125,6 +127,8 @@ struct tensor_handle {
 struct tensor_inline {
 };
 struct tensor_offset {
+};
+struct int4b_format {
 };
 
 template <typename T> constexpr bool __is_tensor_element_v =
@@ -149,7 +153,9 @@ struct tensor<E, extents<I, S...>, D, TAGS...> {
     /* Dimensions are named one by one, without loops, so that SROA alone makes registers of a tensor. */
     typedef make_index_sequence<__rank> __dimensions;
 
-    static_assert(__is_tensor_element_v<value_type>, "a tensor holds half, bfloat, float or integers");
+    static_assert(!__is_same(value_type, int4b_format), "tensors of int4b_format are not supported");
+    static_assert(__is_tensor_element_v<value_type> || __is_same(value_type, int4b_format),
+                  "a tensor holds half, bfloat, float or integers");
     static_assert(__rank >= 1 && __rank <= 16, "a tensor has 1 to 16 dimensions");
     static_assert(__in_kernel || __is_same(D, tensor_handle),
                   "the descriptor of a tensor is tensor_handle or tensor_inline");
@@ -214,17 +220,20 @@ struct tensor<E, extents<I, S...>, D, TAGS...> {
         return (true & ... & (ulong(long(index[R])) < ulong(__size(R))));
     }
 
-    template <typename T, typename = enable_if_t<__is_convertible(T, I) && __rank == 1>>
-    __TB_FN reference operator[](T index) const
+    template <typename T> __TB_FN reference operator[](T index) const
     {
+        static_assert(__rank == 1, "a tensor takes one index for each of its dimensions, as in t[i, j]");
         return __data[long(index) * __stride[0]];
     }
-    template <typename L> __TB_FN reference operator[](const __tombac::subscripts<__rank, L> &index) const
+    template <size_t N, typename L>
+    __TB_FN reference operator[](const __tombac::subscripts<N, L> &index) const
     {
+        static_assert(N == __rank, "a tensor takes one index for each of its dimensions, as in t[i, j]");
         return *__at(index.at);
     }
-    template <typename J> __TB_FN reference operator[](const array<J, __rank> &index) const
+    template <typename J, size_t N> __TB_FN reference operator[](const array<J, N> &index) const
     {
+        static_assert(N == __rank, "a tensor takes one index for each of its dimensions");
         return *__at(index);
     }
 

@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#define TB_ABI_VERSION 1 /* goes into artifacts; raise it when anything in this file changes */
+#define TB_ABI_VERSION 2 /* goes into artifacts; raise it when anything in this file changes */
 
 enum { TB_SIMD_WIDTH = 32, TB_MAX_THREADS_PER_THREADGROUP = 1024, TB_MAX_THREADGROUP_MEMORY = 32768 };
 enum { TB_MAX_BUFFERS = 31, TB_MAX_FUNCTION_CONSTANTS = 65536 }; /* indices count from 0 */
@@ -55,11 +55,14 @@ typedef void tb_check_entry(const tb_dispatch *dispatch, void *const *arguments,
 typedef struct tb_cpu_group {
     void *threadgroup_memory; /* base of the static threadgroup variables, 64-byte aligned, padded by 128 bytes */
     void *context;            /* per-SIMD-group state across barriers, `context_size` bytes for each SIMD-group */
+    const uint32_t *stop;     /* loops look at it; not zero: TB_CPU_STOP is called */
 } tb_cpu_group;
 
 #define TB_CPU_ENTRY "tombac_cpu_threadgroup"
 /* Called by kernel code where threads of a threadgroup wait at different barriers; ends the launch with an error. */
 #define TB_CPU_DIVERGENT_BARRIER "tombac_cpu_divergent_barrier"
+/* void (const char *file, uint32_t line): called by a loop that found *stop set; file NULL: unknown. Does not return. */
+#define TB_CPU_STOP "tombac_cpu_stop"
 /* A constant in the object, if the code relies on buffers of less than 4 GiB (32-bit index arithmetic that may wrap). */
 #define TB_CPU_SMALL_BUFFERS "tombac_cpu_small_buffers"
 #define TB_CPU_MAX_SMALL_BUFFER (((uint64_t)1 << 32) - ((uint64_t)1 << 28))

@@ -7,8 +7,7 @@
 #include "compiler/check/check.h"
 #include "compiler/cpu/cpu.h"
 #include "compiler/cuda/cuda.h"
-#include "compiler/ir/ir.h"
-#include "compiler/verbs.h"
+#include "compiler/job.h"
 
 #include <llvm-c/ErrorHandling.h>
 #include <stdio.h>
@@ -95,19 +94,14 @@ static const char *target_level(const cc_request *request)
     return __builtin_cpu_supports("x86-64-v3") ? "x86-64-v3" : "x86-64-v2";
 }
 
-typedef struct job {
-    front_unit *unit;
-    ir_kernel *kernel;
-} job;
-
-static void close_job(job *j)
+void cc_job_close(cc_job *j)
 {
     ir_kernel_free(j->kernel);
     front_close(j->unit);
 }
 
 static tombac_status prepare(
-    const cc_request *request, const front_kernel *kernel, job *j, tb_text *diagnostics, tombac_error **error)
+    const cc_request *request, const front_kernel *kernel, cc_job *j, tb_text *diagnostics, tombac_error **error)
 {
     front_result result = {0};
     tombac_status status = front_compile(j->unit, kernel, false, &result, error);
@@ -124,7 +118,8 @@ static tombac_status prepare(
                 .constant_count = request->constant_count,
                 .math = kernel->has_math ? kernel->math : request->options.math,
                 .math_library = library,
-                .target = target_level(request)};
+                .target = target_level(request),
+                .debug = request->options.debug};
             status = ir_prepare(&prepared, &j->kernel, error);
         } else {
             status = tb_fail_memory(error);
@@ -136,10 +131,9 @@ static tombac_status prepare(
     return status;
 }
 
-/* From the request to a prepared kernel; on failure the job is closed. */
-static tombac_status open_job(const cc_request *request, job *j, tb_text *diagnostics, tombac_error **error)
+tombac_status cc_job_open(const cc_request *request, cc_job *j, tb_text *diagnostics, tombac_error **error)
 {
-    *j = (job){0};
+    *j = (cc_job){0};
     const front_kernel *kernel = NULL;
     tombac_status status = cc_open(request, &j->unit, error);
     if (status == TOMBAC_OK) status = cc_find_kernel(request, j->unit, &kernel, error);
@@ -148,7 +142,7 @@ static tombac_status open_job(const cc_request *request, job *j, tb_text *diagno
         LLVMInstallFatalErrorHandler(on_fatal_error);
         status = prepare(request, kernel, j, diagnostics, error);
     }
-    if (status != TOMBAC_OK) close_job(j);
+    if (status != TOMBAC_OK) cc_job_close(j);
     return status;
 }
 
@@ -163,7 +157,10 @@ static tombac_status require_engine(const cc_request *request, tombac_error **er
 
 static cpu_options cpu_options_of(const cc_request *request, const ir_kernel *kernel)
 {
-    cpu_options options = {.target = kernel->target, .whole = request->threadgroup[0] != 0};
+    cpu_options options = {.target = kernel->target,
+        .whole = request->threadgroup[0] != 0,
+        .debug = kernel->debug,
+        .subprogram = kernel->subprogram};
     memcpy(options.threads, options.whole ? request->threadgroup : kernel->kernel->required_threads, sizeof options.threads);
     return options;
 }
@@ -191,7 +188,7 @@ static tombac_status generate_cpu(const cc_request *request,
     status = cpu_target_machine(kernel->target, &machine, error);
     if (status != TOMBAC_OK) return status;
     status = cpu_vectorise(kernel->module, &options, context_size, error);
-    if (status == TOMBAC_OK) status = cpu_optimise(kernel->module, machine, error);
+    if (status == TOMBAC_OK) status = cpu_optimise(kernel->module, machine, kernel->debug, error);
     if (status == TOMBAC_OK) status = cpu_emit(kernel->module, machine, true, object, error);
     LLVMDisposeTargetMachine(machine);
     return status;
@@ -232,8 +229,8 @@ tombac_status cc_compile(
 {
     if (!request->output_path) return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "compile needs -o FILE");
     tombac_status status = require_engine(request, error);
-    job j;
-    if (status == TOMBAC_OK) status = open_job(request, &j, diagnostics, error);
+    cc_job j;
+    if (status == TOMBAC_OK) status = cc_job_open(request, &j, diagnostics, error);
     if (status != TOMBAC_OK) return status;
     tb_text manifest = {0}, object = {0}, file = {0};
     size_t context_size;
@@ -251,7 +248,7 @@ tombac_status cc_compile(
     tb_text_free(&manifest);
     tb_text_free(&object);
     tb_text_free(&file);
-    close_job(&j);
+    cc_job_close(&j);
     return status;
 }
 
@@ -277,24 +274,24 @@ tombac_status cc_reflect(
 tombac_status cc_emit_ir(
     const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
 {
-    job j;
-    tombac_status status = open_job(request, &j, diagnostics, error);
+    cc_job j;
+    tombac_status status = cc_job_open(request, &j, diagnostics, error);
     if (status != TOMBAC_OK) return status;
     char *text = LLVMPrintModuleToString(j.kernel->module);
     tb_text_puts(output, text);
     LLVMDisposeMessage(text);
-    close_job(&j);
+    cc_job_close(&j);
     return TOMBAC_OK;
 }
 
 tombac_status cc_emit_reflection(
     const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
 {
-    job j;
-    tombac_status status = open_job(request, &j, diagnostics, error);
+    cc_job j;
+    tombac_status status = cc_job_open(request, &j, diagnostics, error);
     if (status != TOMBAC_OK) return status;
     status = ir_manifest(j.kernel, request->engine, request->options.standard, 0, output, error);
-    close_job(&j);
+    cc_job_close(&j);
     return status;
 }
 
@@ -302,12 +299,12 @@ tombac_status cc_emit_assembly(
     const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
 {
     tombac_status status = require_engine(request, error);
-    job j;
-    if (status == TOMBAC_OK) status = open_job(request, &j, diagnostics, error);
+    cc_job j;
+    if (status == TOMBAC_OK) status = cc_job_open(request, &j, diagnostics, error);
     if (status != TOMBAC_OK) return status;
     size_t context_size;
     status = generate(request, j.kernel, true, output, &context_size, error);
-    close_job(&j);
+    cc_job_close(&j);
     return status;
 }
 
@@ -324,22 +321,22 @@ tombac_status cc_emit_ptx(
 /* The cpu engine's vector code, as LLVM IR. */
 tombac_status cc_emit_simd(const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
 {
-    job j;
+    cc_job j;
     cc_request for_cpu = *request;
     for_cpu.engine = "cpu";
-    tombac_status status = open_job(&for_cpu, &j, diagnostics, error);
+    tombac_status status = cc_job_open(&for_cpu, &j, diagnostics, error);
     if (status != TOMBAC_OK) return status;
     cpu_options options = cpu_options_of(request, j.kernel);
     size_t context_size;
     cpu_set_llvm_options();
     status = optimise(&for_cpu, j.kernel, error);
     if (status == TOMBAC_OK) status = cpu_vectorise(j.kernel->module, &options, &context_size, error);
-    if (status == TOMBAC_OK) status = cpu_optimise(j.kernel->module, j.kernel->machine, error);
+    if (status == TOMBAC_OK) status = cpu_optimise(j.kernel->module, j.kernel->machine, j.kernel->debug, error);
     if (status == TOMBAC_OK) {
         char *text = LLVMPrintModuleToString(j.kernel->module);
         tb_text_puts(output, text);
         LLVMDisposeMessage(text);
     }
-    close_job(&j);
+    cc_job_close(&j);
     return status;
 }

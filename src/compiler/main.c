@@ -30,6 +30,7 @@ static const struct {
     {"asm", cc_emit_assembly},
     {"ptx", cc_emit_ptx},
     {"simd", cc_emit_simd},
+    {"report", cc_emit_report},
 };
 
 static const char usage[] =
@@ -141,6 +142,7 @@ static bool parse_option(command *c, char **arguments, int count, int *i)
     else if (!strcmp(argument, "-g")) options->debug = true;
     else if (!strcmp(argument, "-w")) options->warnings = false;
     else if (!strcmp(argument, "-Wmetal-addr-spaces")) options->address_space_warnings = true;
+    else if (!strcmp(argument, "--json")) c->request.json = true;
     else if (!strcmp(argument, "--fix")) c->request.fix = options->address_space_warnings = true;
     else if ((value = joined_or_next("-x", arguments, count, i))) return parse_language(c, value);
     else if ((value = joined_or_next("-D", arguments, count, i))) c->defines[options->define_count++] = value;

@@ -27,6 +27,7 @@ typedef struct cc_request {
     const cc_constant *arguments; /* to specialise for */
     size_t argument_count;
     uint32_t threadgroup[3]; /* 0: not given */
+    bool json; /* emit --what report: for machines */
     bool fix; /* check: write what the warnings propose into the files */
 } cc_request;
 
@@ -38,6 +39,7 @@ cc_verb cc_check; /* list.c */
 cc_verb cc_emit_source;
 cc_verb cc_emit_msl; /* a file in C as Metal source */
 cc_verb cc_compile, cc_reflect, cc_emit_ir, cc_emit_reflection, cc_emit_assembly, cc_emit_simd, cc_emit_ptx; /* compile.c */
+cc_verb cc_emit_report; /* report.c */
 
 /* front_open on the request's source. */
 tombac_status cc_open(const cc_request *request, front_unit **unit, tombac_error **error);

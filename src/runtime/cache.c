@@ -161,7 +161,7 @@ tombac_status rt_cache_key(const rt_request *request, rt_key *key, tombac_error 
         string_field(&text, request->kernel);
         string_field(&text, request->engine);
         string_field(&text, request->target);
-        number_field(&text, request->line_tables);
+        number_field(&text, request->source->debug);
         number_field(&text, request->value_count);
         for (size_t i = 0; i < request->value_count; i++) {
             number_field(&text, request->values[i].index);
@@ -190,6 +190,7 @@ static bool data_key(const rt_key *key, const rt_variant *variant, rt_key *secon
     string_field(&text, variant->compiler);
     for (size_t i = 0; i < variant->header_count; i++) {
         string_field(&text, variant->headers[i].path);
+        number_field(&text, variant->headers[i].absent);
         number_field(&text, variant->headers[i].size);
         number_field(&text, variant->headers[i].hash);
     }

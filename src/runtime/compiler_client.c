@@ -75,7 +75,7 @@ static void add_all(command *c, const rt_compiler *compiler, const rt_request *r
     for (size_t i = 0; i < source->define_count; i++) add(c, "-D", source->defines[i]);
     for (size_t i = 0; i < source->include_folder_count; i++) add(c, "-I", source->include_folders[i]);
     if (request->kernel) {
-        if (request->line_tables) add(c, "", "-g");
+        if (source->debug) add(c, "", "-g");
         add(c, "", "--kernel");
         add(c, "", request->kernel);
         add(c, "", "--engine");

@@ -40,7 +40,6 @@ typedef struct rt_request {
     const char *kernel; /* compile this one; NULL: list */
     const char *engine, *target;
     bool driver_target; /* the driver chose the target: the compiler must be told */
-    bool line_tables;
     const rt_value *values; /* sorted by index */
     size_t value_count;
     const rt_fixed_argument *arguments;

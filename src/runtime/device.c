@@ -87,6 +87,13 @@ static size_t physical_memory(void)
     return pages > 0 && page > 0 ? (size_t)pages * (size_t)page : (size_t)1 << 30;
 }
 
+/* How many compilations run at a time; two even on one processor, as they also wait for files. */
+static size_t compilations(void)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    return processors > 2 ? (size_t)processors : 2;
+}
+
 tombac_status tombac_device_open(const char *name, tombac_device **device, tombac_error **error)
 {
     if (!device) return rt_missing(__func__, "device", error);
@@ -113,6 +120,7 @@ tombac_status tombac_device_open(const char *name, tombac_device **device, tomba
     }
     if (status == TOMBAC_OK) status = rt_cache_open(&made->cache, error);
     if (status == TOMBAC_OK) status = rt_queue_create(0, &made->queue, error);
+    if (status == TOMBAC_OK) status = rt_queue_create(compilations(), &made->compilations, error);
     const char *trace = getenv("TOMBAC_TRACE");
     if (status == TOMBAC_OK && trace && *trace) status = rt_trace_open(trace, made->name, &made->trace, error);
     if (status == TOMBAC_OK)
@@ -131,6 +139,7 @@ tombac_device *tombac_device_retain(tombac_device *device)
 void tombac_device_release(tombac_device *device)
 {
     if (!device || !rt_release(&device->references)) return;
+    rt_queue_destroy(device->compilations);
     rt_queue_destroy(device->queue);
     rt_specialiser_free(device->specialiser);
     rt_trace_close(device->trace);

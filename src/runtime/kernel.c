@@ -4,6 +4,7 @@
 #include "runtime/bundle.h"
 #include "runtime/constant.h"
 #include "runtime/contract.h"
+#include "runtime/kernel_table.h"
 #include "runtime/operation.h"
 #include "runtime/specialise.h"
 #include "runtime/specialise_thread.h"
@@ -31,7 +32,7 @@ static tombac_status check_manifest(const job *j, const rt_manifest *manifest, t
     if (strcmp(manifest->kernel, j->request.kernel) != 0)
         return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "the artifact holds the kernel '%s', not '%s'",
             manifest->kernel, j->request.kernel);
-    if (j->request.driver_target && strcmp(manifest->target, j->request.target) != 0)
+    if (j->request.driver_target && !rt_target_serves(manifest->target, j->request.target))
         return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "the artifact is for '%s', not '%s'", manifest->target,
             j->request.target);
     if (!j->request.driver_target && !rt_target_runs(manifest->target))
@@ -55,6 +56,8 @@ static tombac_status load(
     status = rt_manifest_parse("manifest", manifest->data, manifest->size, &kernel->manifest, error);
     if (status != TOMBAC_OK) return status;
     status = check_manifest(j, &kernel->manifest, error);
+    if (status == TOMBAC_OK && j->library->bundle)
+        status = rt_bundle_check_standard(j->library->bundle, &kernel->manifest, error);
     if (status == TOMBAC_OK) status = rt_contract_check(&kernel->manifest, error);
     kernel->reflection = strndup(manifest->data, manifest->size);
     if (status == TOMBAC_OK && !kernel->reflection) status = tb_fail_memory(error);
@@ -159,7 +162,6 @@ static rt_request request_for(const tombac_library *library, const char *name, c
         .engine = driver->name,
         .target = driver->target ? driver->target(library->device->driver_state) : rt_target_host(),
         .driver_target = driver->target != NULL,
-        .line_tables = driver->line_tables,
         .values = values,
         .value_count = count};
 }
@@ -198,35 +200,26 @@ tombac_status rt_kernel_specialise(
     return status;
 }
 
-tombac_status tombac_kernel_create(tombac_library *library, const char *name,
-    const tombac_constant *constants, size_t constant_count, tombac_kernel **kernel, tombac_error **error)
+tombac_status rt_kernel_make(tombac_library *library, const char *name, const rt_value *values, size_t count,
+    tombac_kernel **kernel, tombac_error **error)
 {
-    if (!library) return rt_missing(__func__, "library", error);
-    if (!name) return rt_missing(__func__, "name", error);
-    if (!kernel) return rt_missing(__func__, "kernel", error);
-    if (!constants && constant_count) return rt_missing(__func__, "constants", error);
-    if (!has_kernel(library, name))
-        return tb_fail(error, TOMBAC_ERROR_NOT_FOUND, "'%s' has no kernel '%s' (it has %zu kernels)",
-            library->source.name, name, library->listing.kernel_count);
-    rt_value *values = NULL;
-    tombac_status status =
-        rt_constant_values(&library->listing, name, constants, constant_count, &values, error);
-    tombac_kernel *made = status == TOMBAC_OK ? calloc(1, sizeof *made) : NULL;
-    if (status == TOMBAC_OK && !made) status = tb_fail_memory(error);
-    if (status == TOMBAC_OK) {
-        atomic_init(&made->references, 1);
-        made->library = tombac_library_retain(library);
-        job j = {.library = library, .request = request_for(library, name, values, constant_count)};
-        double begin = rt_now();
-        status = make(&j, made, error);
-        double end = rt_now();
-        made->compile_seconds = end - begin;
-        if (library->device->trace) rt_trace_compile(library->device->trace, name, begin, end);
-        made->values = values;
-        made->value_count = constant_count;
-    } else {
-        free(values);
+    tombac_kernel *made = calloc(1, sizeof *made);
+    rt_value *copy = made && count ? calloc(count, sizeof *copy) : NULL;
+    if (!made || (count && !copy)) {
+        free(made);
+        return tb_fail_memory(error);
     }
+    if (count) memcpy(copy, values, count * sizeof *copy);
+    atomic_init(&made->references, 1);
+    made->library = tombac_library_retain(library);
+    made->values = copy;
+    made->value_count = count;
+    job j = {.library = library, .request = request_for(library, name, copy, count)};
+    double begin = rt_now();
+    tombac_status status = make(&j, made, error);
+    double end = rt_now();
+    made->compile_seconds = end - begin;
+    if (library->device->trace) rt_trace_compile(library->device->trace, name, begin, end);
     if (status == TOMBAC_OK) {
         made->specials = rt_special_table_create(made);
         *kernel = made;
@@ -234,6 +227,32 @@ tombac_status tombac_kernel_create(tombac_library *library, const char *name,
     }
     tb_error_set_kernel(error, name);
     tombac_kernel_release(made);
+    return status;
+}
+
+tombac_status rt_kernel_check(const tombac_library *library, const char *name, const tombac_constant *constants,
+    size_t constant_count, rt_value **values, tombac_error **error)
+{
+    if (!constants && constant_count) return rt_missing("tombac_kernel_create", "constants", error);
+    if (!has_kernel(library, name))
+        return tb_fail(error, TOMBAC_ERROR_NOT_FOUND, "'%s' has no kernel '%s' (it has %zu kernels)",
+            library->source.name, name, library->listing.kernel_count);
+    tombac_status status =
+        rt_constant_values(&library->listing, name, constants, constant_count, values, error);
+    if (status != TOMBAC_OK) tb_error_set_kernel(error, name);
+    return status;
+}
+
+tombac_status tombac_kernel_create(tombac_library *library, const char *name,
+    const tombac_constant *constants, size_t constant_count, tombac_kernel **kernel, tombac_error **error)
+{
+    if (!library) return rt_missing(__func__, "library", error);
+    if (!name) return rt_missing(__func__, "name", error);
+    if (!kernel) return rt_missing(__func__, "kernel", error);
+    rt_value *values = NULL;
+    tombac_status status = rt_kernel_check(library, name, constants, constant_count, &values, error);
+    if (status == TOMBAC_OK) status = rt_kernel_obtain(library, name, values, constant_count, kernel, error);
+    free(values);
     return status;
 }
 
@@ -246,10 +265,11 @@ tombac_kernel *tombac_kernel_retain(tombac_kernel *kernel)
 void tombac_kernel_release(tombac_kernel *kernel)
 {
     if (!kernel || !rt_release(&kernel->references)) return;
+    rt_kernel_forget(kernel);
     rt_special_table_free(kernel->specials);
     if (kernel->code) kernel->library->device->driver->unload(kernel->code);
-    free(kernel->values);
     free(kernel->reflection);
+    free(kernel->values);
     rt_manifest_free(&kernel->manifest);
     tombac_library_release(kernel->library);
     free(kernel);

@@ -22,6 +22,17 @@ tombac_status tombac_launch_create(tombac_kernel *kernel, tombac_launch **launch
     return TOMBAC_OK;
 }
 
+rt_bytes *rt_bytes_create(const void *data, size_t size)
+{
+    if (size > SIZE_MAX - sizeof(rt_bytes) - 64) return NULL;
+    rt_bytes *copy = aligned_alloc(64, (sizeof *copy + size + 63) / 64 * 64);
+    if (!copy) return NULL;
+    atomic_init(&copy->references, 1);
+    copy->size = size;
+    memcpy(copy->data, data, size);
+    return copy;
+}
+
 void rt_bytes_release(rt_bytes *bytes)
 {
     if (bytes && rt_release(&bytes->references)) free(bytes);
@@ -134,12 +145,8 @@ tombac_status tombac_launch_set_bytes(
     tombac_status status = rt_launch_check_changeable(launch, __func__, error);
     if (status != TOMBAC_OK) return status;
     if (!data) return rt_missing(__func__, "data", error);
-    if (size > SIZE_MAX - sizeof(rt_bytes) - 64) return tb_fail_memory(error);
-    rt_bytes *copy = aligned_alloc(64, (sizeof *copy + size + 63) / 64 * 64);
+    rt_bytes *copy = rt_bytes_create(data, size);
     if (!copy) return tb_fail_memory(error);
-    atomic_init(&copy->references, 1);
-    copy->size = size;
-    memcpy(copy->data, data, size);
     rt_slot slot = {.set = true, .bytes = copy, .size = size};
     return bind(launch, false, index, &slot, error);
 }

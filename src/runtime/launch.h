@@ -14,6 +14,7 @@ typedef struct rt_bytes {
     _Alignas(64) unsigned char data[];
 } rt_bytes;
 
+rt_bytes *rt_bytes_create(const void *data, size_t size); /* NULL: no memory */
 void rt_bytes_release(rt_bytes *bytes);
 
 /* What the caller bound to one argument. */
@@ -58,8 +59,11 @@ tombac_status rt_launch_find_bindable(
     const tombac_launch *launch, uint32_t index, const rt_slot *slot, ptrdiff_t *found, tombac_error **error);
 /* The argument that an index names: the active one if there are several, -1 if there is none. */
 ptrdiff_t rt_launch_find(const tombac_launch *launch, bool threadgroup, uint32_t index);
-/* Checks bindings, geometry and contracts; fills bindings and run; *empty: the grid has no threads. */
-tombac_status rt_launch_check(
-    const tombac_launch *launch, rt_binding *bindings, rt_run *run, bool *empty, tombac_error **error);
+/* Is it a constant `ulong random_seed`, which gets a fresh value where none is bound? */
+bool rt_argument_is_seed(const rt_argument *argument);
+/* Checks bindings, geometry and contracts; fills bindings and run; *empty: the grid has no threads. own[i], NULL before, are
+ * bytes that were made for argument i: the caller's, also after a failure. */
+tombac_status rt_launch_check(const tombac_launch *launch, rt_binding *bindings, rt_bytes **own, rt_run *run,
+    bool *empty, tombac_error **error);
 
 #endif

@@ -194,6 +194,8 @@ static rt_dependency *read_dependencies(rt_json *json, const json_t *root, size_
     for (size_t i = 0; i < *count; i++) {
         const json_t *object = json_array_get(array, i);
         dependencies[i].path = rt_json_string(json, object, "path");
+        dependencies[i].absent = json_object_get(object, "absent") && rt_json_bool(json, object, "absent");
+        if (dependencies[i].absent) continue;
         dependencies[i].size = rt_json_unsigned(json, object, "size", INT64_MAX);
         dependencies[i].hash = rt_json_hash(json, object, "hash");
     }

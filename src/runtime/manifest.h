@@ -48,6 +48,7 @@ typedef struct rt_constant {
 typedef struct rt_dependency {
     char *path;
     uint64_t size, hash; /* XXH3-64 of the content */
+    bool absent;         /* there was no such file */
 } rt_dependency;
 
 typedef struct rt_manifest {

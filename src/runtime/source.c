@@ -45,6 +45,7 @@ static tombac_status copy_options(
     source->math = options->math;
     source->no_cache = options->no_cache;
     source->no_specialise = options->no_specialise;
+    source->debug = options->debug;
     if (options->standard && !(source->standard = strdup(options->standard))) return tb_fail_memory(error);
     tombac_status status = copy_strings(
         options->defines, options->define_count, "defines", &source->defines, &source->define_count, error);

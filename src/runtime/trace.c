@@ -133,8 +133,8 @@ void rt_trace_operation(rt_trace *trace, const tombac_operation *operation)
     }
     const char *name = tombac_operation_name(operation);
     if (!more.bad)
-        note(trace, *name ? name : "(composed)", operation->kernel ? "launch" : "host", begun,
-            operation->ended, more.data);
+        note(trace, *name ? name : "(composed)", operation->type->category ? operation->type->category : "host",
+            begun, operation->ended, more.data);
     tb_text_free(&more);
 }
 

@@ -53,6 +53,7 @@ static tombac_status build_command(const char *verb, const tool_compile *compile
     }
     if (status == TOMBAC_OK) status = tool_words_add(words, "--math", error);
     if (status == TOMBAC_OK) status = tool_words_add(words, maths[compile->math], error);
+    if (status == TOMBAC_OK && compile->debug) status = tool_words_add(words, "-g", error);
     for (size_t i = 0; extra && i < extra->count && status == TOMBAC_OK; i++)
         status = tool_words_add(words, extra->items[i], error);
     if (status == TOMBAC_OK && strcmp(source, "-") == 0) {

@@ -15,11 +15,13 @@ static const char help[] =
     "  reflection  arguments, struct members and constants, as JSON (the default)\n"
     "  simd        IR after the SIMD-group vectoriser\n"
     "  asm         machine code for --device\n"
-    "  report      what the vectoriser decided\n\n"
+    "  report      what the vectoriser decided, line by line, and what would help\n\n"
     "  --device check|cpu        engine that ir, simd, asm and report are for; default cpu\n"
+    "  --json                    report as JSON\n"
     "  --set CONSTANT=VALUE      set a function constant, by name or index\n"
     "  --std STANDARD            language version, as metal3.1; default metal3.2\n"
     "  --math fast|relaxed|safe  floating-point rules; default fast\n"
+    "  -g                        code for a debugger\n"
     "  --gpu-family apple7|8|9   the Apple GPUs that the kernel is written for; default apple9\n"
     "  -D NAME[=VALUE]           define a macro\n"
     "  -I FOLDER                 search FOLDER for included files\n"
@@ -29,12 +31,13 @@ typedef struct inspect_options {
     tool_compile compile;
     tool_words constants;
     const char *what, *device, *file, *kernel;
+    bool json;
 } inspect_options;
 
-enum { OPTION_EMIT = TOOL_OPTION_OWN, OPTION_DEVICE, OPTION_SET };
+enum { OPTION_EMIT = TOOL_OPTION_OWN, OPTION_DEVICE, OPTION_SET, OPTION_JSON };
 static const struct option known[] = {{"emit", required_argument, NULL, OPTION_EMIT},
     {"device", required_argument, NULL, OPTION_DEVICE}, {"set", required_argument, NULL, OPTION_SET},
-    TOOL_COMPILE_LONG, {NULL, 0, NULL, 0}};
+    {"json", no_argument, NULL, OPTION_JSON}, TOOL_COMPILE_LONG, {NULL, 0, NULL, 0}};
 
 static bool is_one_of(const char *word, const char *const *words)
 {
@@ -54,6 +57,8 @@ static tombac_status validate(const inspect_options *options, tombac_error **err
     if (!is_one_of(options->device, devices))
         return tb_fail(
             error, TOMBAC_ERROR_ARGUMENT, "--device is check or cpu here, not '%s'", options->device);
+    if (options->json && strcmp(options->what, "report") && strcmp(options->what, "reflection"))
+        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "--json goes with --emit report, not with '%s'", options->what);
     if (!options->kernel)
         return tb_fail(error, TOMBAC_ERROR_ARGUMENT,
             "which kernel? Usage: tombac inspect [options] --emit WHAT FILE KERNEL");
@@ -75,6 +80,8 @@ static tombac_status read_options(
             options->what = optarg;
         else if (code == OPTION_DEVICE)
             options->device = optarg;
+        else if (code == OPTION_JSON)
+            options->json = true;
         else if (code == 'h')
             *help_shown = fputs(help, stdout) >= 0;
         else
@@ -138,6 +145,7 @@ static tombac_status inspect(const inspect_options *options, tombac_error **erro
     tombac_status status = read_constants(options, &constants, error);
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed && status == TOMBAC_OK; i++)
         status = tool_words_add(&extra, fixed[i], error);
+    if (status == TOMBAC_OK && options->json) status = tool_words_add(&extra, "--json", error);
     if (status == TOMBAC_OK) status = add_constants(&constants, &extra, &made, error);
     if (status == TOMBAC_OK) {
         status = tool_compiler_run("emit", &options->compile, &extra, options->file, &process, error);

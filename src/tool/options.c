@@ -57,6 +57,7 @@ tombac_status tool_compile_option(
     switch (option) {
     case 'D': return tool_words_add(&compile->defines, value, error);
     case 'I': return tool_words_add(&compile->include_folders, value, error);
+    case 'g': compile->debug = true; return TOMBAC_OK;
     case TOOL_OPTION_STANDARD: compile->standard = value; return TOMBAC_OK;
     case TOOL_OPTION_MATH: return parse_math(value, &compile->math, error);
     case TOOL_OPTION_FAMILY: return add_family(compile, value, error);
@@ -78,7 +79,8 @@ tombac_compile_options tool_compile_options(const tool_compile *compile)
         .define_count = compile->defines.count,
         .include_folders = compile->include_folders.items,
         .include_folder_count = compile->include_folders.count,
-        .no_cache = compile->no_cache};
+        .no_cache = compile->no_cache,
+        .debug = compile->debug};
 }
 
 /* ---- Wrong options ---- */

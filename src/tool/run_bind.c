@@ -318,6 +318,13 @@ static tombac_status bind_value(run_state *state, run_argument *a, tombac_error 
     return tombac_launch_set_buffer(state->launch, a->info.index, a->buffer, 0, error);
 }
 
+/* What the runtime gives itself: a fresh seed for random numbers. */
+static bool may_be_left_out(const run_argument *a)
+{
+    return a->info.kind == TOMBAC_ARGUMENT_CONSTANT && a->info.reference && a->info.type == TOMBAC_TYPE_U64 &&
+           a->info.vector_length == 1 && strcmp(a->info.name, "random_seed") == 0;
+}
+
 tombac_status run_bind(run_state *state, tombac_error **error)
 {
     tombac_status status = read_arguments(state, error);
@@ -325,11 +332,12 @@ tombac_status run_bind(run_state *state, tombac_error **error)
     if (status == TOMBAC_OK) status = assign_threadgroup(state, error);
     for (size_t i = 0; i < state->argument_count && status == TOMBAC_OK; i++) {
         const run_argument *a = &state->arguments[i];
-        if (a->info.active && !(is_memory(a) ? a->text != NULL : a->bound)) status = missing(a, error);
+        if (a->info.active && !(is_memory(a) ? a->text != NULL : a->bound) && !may_be_left_out(a))
+            status = missing(a, error);
     }
     for (size_t i = 0; i < state->argument_count && status == TOMBAC_OK; i++) {
         run_argument *a = &state->arguments[i];
-        if (!a->info.active) continue;
+        if (!a->info.active || (!a->text && may_be_left_out(a))) continue;
         if (is_memory(a))
             status = bind_value(state, a, error);
         else

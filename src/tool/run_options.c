@@ -32,6 +32,7 @@ static const char help[] =
     "  --math fast|relaxed|safe  floating-point rules; default fast\n"
     "  --gpu-family apple7|8|9   the Apple GPUs that the kernel is written for; default apple9\n"
     "  -D NAME[=VALUE]  -I FOLDER  define a macro; search a folder for included files\n"
+    "  -g                        code for a debugger (gdb)\n"
     "  --no-cache                compile anew, leave the compile cache alone\n\n"
     "Results:\n"
     "  --print NAME[:N|:all]     print N elements of a buffer; default: 8 of each writable buffer\n"

@@ -166,6 +166,23 @@ kernel void choice(device uint *out, threadgroup uint *shared, uint i [[thread_p
     row[5] = *p;
 }
 
+// Past the end of memory that is chosen when the kernel runs.
+uint read(const uint *p, uint n) { return p[n]; }
+void write(uint *p, uint n, uint value) { p[n] = value; }
+kernel void overrun(device uint *out, device uint *in, constant uint2 &what, threadgroup uint *shared,
+                    uint t [[thread_index_in_threadgroup]])
+{
+    uint local[4] = {1, 2, 3, 4}, which = what.x & 3, n = what.y;
+    shared[t] = t;
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    uint *p = which == 0 ? (uint *)in : which == 1 ? (uint *)shared : local;
+    for (uint k = 0; k < out[0]; k++) p = p == local ? (uint *)in : p;
+    if (what.x & 4)
+        write(p, n, 7);
+    else
+        out[1] = read(p, n) + local[t & 3];
+}
+
 kernel void wrong_cast(device uint *out, uint i [[thread_position_in_grid]])
 {
     uint local = i;

@@ -68,17 +68,22 @@ static void bind(cf_call *call, cf_binding binding)
 
 void cf_buffer(cf_call *call, uint32_t index, void *data, size_t size)
 {
-    bind(call, (cf_binding){CF_BUFFER, index, data, size});
+    bind(call, (cf_binding){.kind = CF_BUFFER, .index = index, .data = data, .size = size});
+}
+
+void cf_tensor(cf_call *call, uint32_t index, tombac_tensor tensor, void *data, size_t size)
+{
+    bind(call, (cf_binding){.kind = CF_TENSOR, .index = index, .data = data, .size = size, .tensor = tensor});
 }
 
 void cf_bytes(cf_call *call, uint32_t index, const void *data, size_t size)
 {
-    bind(call, (cf_binding){CF_BYTES, index, (void *)data, size});
+    bind(call, (cf_binding){.kind = CF_BYTES, .index = index, .data = (void *)data, .size = size});
 }
 
 void cf_threadgroup(cf_call *call, uint32_t index, size_t size)
 {
-    bind(call, (cf_binding){CF_THREADGROUP, index, NULL, size});
+    bind(call, (cf_binding){.kind = CF_THREADGROUP, .index = index, .size = size});
 }
 
 void cf_constant(cf_call *call, const char *name, const void *data, size_t size)
@@ -196,7 +201,9 @@ static tombac_status launch(
             status = tombac_launch_set_bytes(object, b->index, b->data, b->size, error);
         } else {
             status = make_buffer(test, b, &buffers[i], &offsets[i], error);
-            if (status == TOMBAC_OK)
+            if (status == TOMBAC_OK && b->kind == CF_TENSOR)
+                status = tombac_launch_set_tensor(object, b->index, buffers[i], offsets[i], &b->tensor, error);
+            else if (status == TOMBAC_OK)
                 status = tombac_launch_set_buffer(object, b->index, buffers[i], offsets[i], error);
         }
     }

@@ -161,8 +161,38 @@ static void run_by_hand(cf_test *t, const int *p)
     if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_F32, expected, got, 2 * N, "sum and scan");
 }
 
+/* Inactive lanes give zero. Whole SIMD-groups. p: which lanes take part: those with (lane * p[0] + p[1]) % p[2] == 0 */
+static void run_in_part(cf_test *t, const int *p)
+{
+    enum { N = 96 };
+    uint32_t in[N], part[N], expected[5 * N], got[5 * N] = {0};
+    uint64_t seed = 3;
+    for (int i = 0; i < N; i++) {
+        in[i] = (uint32_t)cf_random(&seed);
+        part[i] = (i * p[0] + p[1]) % p[2] == 0;
+    }
+    for (int i = 0; i < N; i++) {
+        int lane = i % 32, first = i - lane, quad = lane & ~3;
+        const int from[5] = {lane ^ 1, lane ^ 2, (lane + 1) % 32, quad + 2, lane ^ 3};
+        for (int k = 0; k < 5; k++) {
+            int other = first + from[k];
+            const uint32_t values[5] = {(uint32_t)from[0], in[other], (uint32_t)from[2] * 3 + 1, in[other], (uint32_t)from[4] + 7};
+            expected[5 * i + k] = !part[i] ? 100u + (uint32_t)k : part[other] ? values[k] : 0;
+        }
+    }
+    cf_call call = {.file = "shuffle.metal", .kernel = "in_part", .grid = {N, 1, 1}, .group = {N, 1, 1}};
+    cf_buffer(&call, 0, got, sizeof got);
+    cf_buffer(&call, 1, in, sizeof in);
+    cf_buffer(&call, 2, part, sizeof part);
+    if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_U32, expected, got, 5 * N, "out");
+}
+
 void cf_family_shuffle(cf_suite *suite)
 {
+    static const int parts[][3] = {{1, 0, 3}, {1, 1, 2}, {1, 0, 1}, {5, 2, 7}, {1, 31, 32}};
+    for (int i = 0; i < 5; i++)
+        cf_add(suite, run_in_part, CF_P(parts[i][0], parts[i][1], parts[i][2]), "shuffle.in-part.%d-%d-%d", parts[i][0], parts[i][1],
+            parts[i][2]);
     static const int shapes[] = {0, 1, 3, 4, 5, 7}, sizes[] = {64, 17, 33, 100};
     for (int s = 0; s < 6; s++)
         for (int type = 0; type < 7; type++)

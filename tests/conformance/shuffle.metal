@@ -83,3 +83,22 @@ kernel void reduce_by_hand(device float *out [[buffer(0)]], const device float *
     out[2 * i] = v;
     out[2 * i + 1] = w;
 }
+
+// In flow that divides the SIMD-group, of values that the compiler knows and of loaded ones, joined under the same condition.
+kernel void in_part(device uint *out [[buffer(0)]], const device uint *in [[buffer(1)]], const device uint *part [[buffer(2)]],
+    uint i [[thread_position_in_grid]], uint lane [[thread_index_in_simdgroup]])
+{
+    uint a = 100, b = 101, c = 102, d = 103, e = 104;
+    if (part[i] & 1) {
+        a = quad_shuffle_xor(lane, ushort(1));
+        b = simd_shuffle_xor(in[i], ushort(2));
+        c = simd_shuffle_rotate_down(lane * 3 + 1, ushort(1));
+        d = quad_shuffle(in[i], ushort(2));
+        e = simd_shuffle_xor(uint(ushort(lane + 7)), ushort(3));
+    }
+    out[5 * i] = a;
+    out[5 * i + 1] = b;
+    out[5 * i + 2] = c;
+    out[5 * i + 3] = d;
+    out[5 * i + 4] = e;
+}

@@ -19,20 +19,25 @@ parser.add_argument("--count", type=int, default=2)
 parser.add_argument("--devices", default="check,cpu")
 options = parser.parse_args()
 first, _, last = options.seeds.partition("-")
-SHAPES = [(256, 128, 3), (150, 50, 0), (192, 96, 5)]  # threads, threads per threadgroup, n
+# Threads, threads per threadgroup, n: full rows, rows of 16 and 8 threads, partial threadgroups at the edges, partial SIMD-groups.
+FLAT = [((256, 1), (128, 1), 3), ((150, 1), (50, 1), 0), ((192, 1), (96, 1), 5), ((100, 1), (256, 1), 7)]
+PLANE = [((32, 16), (16, 8), 2), ((24, 10), (8, 8), 7), ((20, 14), (5, 7), 1), ((64, 4), (32, 4), 3), ((40, 6), (64, 2), 6),
+         ((16, 32), (16, 16), 4)]
 
 
 def execute(file, kernel, device, shape, folder):
-    threads, group, n = shape
+    grid, group, n = shape
+    threads = grid[0] * grid[1]
+    groups = -(-grid[0] // group[0]) * -(-grid[1] // group[1])
     out = folder / ("%s.npy" % device)
-    counter = folder / ("%s.counter.npy" % device)
+    counter, values = folder / ("%s.counter.npy" % device), folder / ("%s.values.npy" % device)
     done = subprocess.run(
         [options.tombac, "run", file, kernel, "0=u32[2048]:rand(7,0,4096)", "1=u32[%d]" % (8 * threads), "2=u32[8]", "3=%d" % n,
-         "--grid", str(threads), "--group", str(group), "--device", device, "--no-cache", "--save", "1=%s" % out,
-         "--save", "2=%s" % counter], capture_output=True, text=True, timeout=240)
+         "4=u32x4[%d]:rand(9)" % threads, "5=u32[%d]" % (256 * groups), "--grid", "%d,%d" % grid, "--group", "%d,%d" % group, "--device", device, "--no-cache", "--save", "1=%s" % out,
+         "--save", "2=%s" % counter, "--save", "4=%s" % values], capture_output=True, text=True, timeout=240)
     if done.returncode:
         return None, (done.stderr or done.stdout).strip().split("\n")[0]
-    return out.read_bytes() + counter.read_bytes(), None
+    return out.read_bytes() + counter.read_bytes() + values.read_bytes(), None
 
 
 def one(seed, folder):
@@ -42,7 +47,9 @@ def one(seed, folder):
     file.write_text(text)
     wrong = 0
     for k in range(options.count):
-        for shape in (SHAPES[(seed + k) % len(SHAPES)],):
+        head = text[text.index("kernel void k%d(" % k):].split("{")[0]
+        shapes = PLANE if "uint2 at" in head else FLAT
+        for shape in (shapes[(seed * options.count + k) % len(shapes)],):
             results = [execute(file, "k%d" % k, device, shape, folder) for device in options.devices.split(",")]
             errors = [error for _, error in results if error]
             if errors or len({data for data, _ in results}) != 1:

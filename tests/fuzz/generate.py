@@ -110,4 +110,4 @@ for k in range(int(sys.argv[2])):
     %s
 end:
     out2[i] = a + b * 3 + v * 7 + tab[3] + tab[a & 7] + small[b & 7] + (uint)w + (uint)(int)(f < 1e6f ? f : 1);
-}""" % (k, block(4, False)))
+}""" % (k, block(pick([1, 2, 2, 3, 4]), False)))

@@ -101,7 +101,7 @@ static void make_kernel(const settings *s, LLVMModuleRef whole, const char *name
     check(cpu_vectorise(module, &s->options, &context, &error), &error, name);
     double t2 = now();
     if (s->print && !strcmp(s->print, "vector")) print_module(module);
-    check(cpu_optimise(module, machine, &error), &error, name);
+    check(cpu_optimise(module, machine, false, &error), &error, name);
     double t3 = now();
     if (s->print && !strcmp(s->print, "final")) print_module(module);
     tb_text symbol = {0}, object = {0}, path = {0};

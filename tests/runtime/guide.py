@@ -51,6 +51,8 @@ def main():
             if language in ("c", "metal", "cmake") and name:
                 open(os.path.join(project, name.group(1)), "w").write("\n".join(lines) + "\n")
                 continue
+            if language == "text": # a session with another program, to be read
+                continue
             if language != "sh":
                 print(f"a block of '{language}' has no file name before it: {before}")
                 wrong += 1

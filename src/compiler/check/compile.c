@@ -4,6 +4,7 @@
 #include "compiler/ir/steps.h"
 
 #include <llvm-c/Analysis.h>
+#include <llvm-c/DebugInfo.h>
 #include <stdlib.h>
 
 /* Enough to make the code small and the instrumentation cheap; no vectorisation, no unrolling. */
@@ -12,6 +13,9 @@
     "loop-simplify,lcssa,loop-mssa(loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>,gvn,dse,"   \
     "adce,"                                                                                                  \
     "simplifycfg),globaldce"
+
+/* For a debugger: variables stay where they are, lines in their order. */
+#define DEBUG_PASSES "always-inline,globaldce"
 
 static void open_unit(check_unit *unit, ir_kernel *kernel, tombac_error **error)
 {
@@ -87,6 +91,7 @@ static void set_target(check_unit *unit)
         if (LLVMIsDeclaration(f)) continue;
         LLVMAddTargetDependentFunctionAttr(f, "target-cpu", unit->kernel->target);
         LLVMAddTargetDependentFunctionAttr(f, "no-builtins", "true");
+        if (unit->kernel->debug) LLVMAddTargetDependentFunctionAttr(f, "frame-pointer", "all");
     }
 }
 
@@ -109,6 +114,7 @@ tombac_status check_compile(ir_kernel *kernel, bool assembly, tb_text *object, t
     check_unit unit;
     open_unit(&unit, kernel, error);
     check_entry_build(&unit);
+    if (kernel->debug) check_debug_keep(&unit, kernel->subprogram);
     check_strict_apply(&unit);
     check_sites_mark(&unit);
     check_memory_hook(&unit);
@@ -116,9 +122,10 @@ tombac_status check_compile(ir_kernel *kernel, bool assembly, tb_text *object, t
     if (unit.status == TOMBAC_OK) check_fail(&unit, verify(&unit));
     if (unit.status == TOMBAC_OK) {
         set_target(&unit);
-        check_fail(&unit, ir_run_passes(kernel, PASSES, error));
+        check_fail(&unit, ir_run_passes(kernel, kernel->debug ? DEBUG_PASSES : PASSES, error));
     }
     if (unit.status == TOMBAC_OK) describe(&unit, stack_size);
+    if (!kernel->debug) LLVMStripModuleDebugInfo(unit.module); /* the code's places are constants of its own */
     if (unit.status == TOMBAC_OK) check_fail(&unit, ir_emit_object(kernel, assembly, object, error));
     LLVMDisposeBuilder(unit.builder);
     return unit.status;

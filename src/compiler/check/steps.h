@@ -33,6 +33,9 @@ void check_memory_hook(check_unit *unit);
 /* Bytes of private variables. */
 uint64_t check_memory_private(check_unit *unit);
 
+/* debug.c: for ir_kernel.debug, before the instrumentation. */
+void check_debug_keep(check_unit *unit, LLVMMetadataRef subprogram);
+
 /* common.c: a driver function, declared at its first use; `never_returns` marks it so. */
 LLVMValueRef check_call(check_unit *unit, const char *name, LLVMTypeRef result, LLVMValueRef *operands,
     unsigned count, bool never_returns);

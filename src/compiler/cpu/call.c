@@ -232,6 +232,7 @@ static void emit_intrinsic(cpu_kernel *k, cpu_value *value, unsigned id)
             cpu_define(k, value, 0, vector_intrinsic(k, value->ir, &vector_forms[i]));
         return;
     }
+    cpu_note(k, value, CPU_CALL_LANES);
     LLVMValueRef result = cpu_by_lanes(k, value->ir);
     if (!result) return;
     if (value->copies) /* all lanes gave the same */
@@ -295,6 +296,7 @@ static void emit_log(cpu_kernel *k, cpu_value *value)
         k->log_first = c;
     k->log_last = c;
     if (value->operation.kind != OP_LOG_END) return;
+    cpu_note(k, value, CPU_LOG);
     cpu_lane_loop(k, k->mask, make_log_calls, k->log_first);
     k->log_leader = -1;
 }
@@ -327,13 +329,13 @@ void cpu_emit_call(cpu_kernel *k, cpu_value *value)
 {
     cpu_operation_kind kind = value->operation.kind;
     LLVMValueRef callee = LLVMGetCalledValue(value->ir);
+    if (cpu_operation_is_collective(kind) || kind == OP_MATRIX_MULTIPLY) cpu_note(k, value, CPU_COLLECTIVE);
     if (cpu_operation_is_collective(kind)) {
         cpu_emit_collective(k, value);
         return;
     }
     switch (kind) {
     case OP_NONE: break;
-    case OP_MATRIX_MULTIPLY: cpu_emit_matrix(k, value); return;
     case OP_ALL_LANES: emit_all_lanes(k, value); return;
     case OP_BARRIER: cpu_emit_barrier(k); return;
     case OP_SIMDGROUP_BARRIER: return; /* lanes run in step */

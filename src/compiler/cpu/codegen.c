@@ -16,6 +16,9 @@ static const char passes[] =
     "instcombine<no-verify-fixpoint>,simplifycfg,loop(loop-idiom,loop-deletion,loop-unroll-full),"
     "instcombine<no-verify-fixpoint>,simplifycfg,adce),globaldce";
 
+/* For a debugger: what the vectoriser put into slots becomes values, nothing else. */
+static const char debug_passes[] = "function(mem2reg,instsimplify),always-inline,globaldce";
+
 void cpu_set_llvm_options(void)
 {
     const char *const arguments[] = {
@@ -45,12 +48,12 @@ tombac_status cpu_target_machine(const char *target, LLVMTargetMachineRef *machi
     return TOMBAC_OK;
 }
 
-tombac_status cpu_optimise(LLVMModuleRef module, LLVMTargetMachineRef machine, tombac_error **error)
+tombac_status cpu_optimise(LLVMModuleRef module, LLVMTargetMachineRef machine, bool debug, tombac_error **error)
 {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef failure = LLVMRunPasses(module, passes, machine, options);
+    LLVMErrorRef failure = LLVMRunPasses(module, debug ? debug_passes : passes, machine, options);
     LLVMDisposePassBuilderOptions(options);
-    if (!failure) return TOMBAC_OK;
+    if (!failure) return cpu_context_place(module, error);
     char *message = LLVMGetErrorMessage(failure);
     tombac_status status = tb_fail(error, TOMBAC_ERROR_COMPILER, "cpu engine: LLVM: %s", message);
     LLVMDisposeErrorMessage(message);
@@ -80,7 +83,7 @@ tombac_status cpu_compile(LLVMModuleRef module, const cpu_options *options, tb_t
     tombac_status status = cpu_target_machine(options->target, &machine, error);
     if (status) return status;
     status = cpu_vectorise(module, options, context_size, error);
-    if (!status) status = cpu_optimise(module, machine, error);
+    if (!status) status = cpu_optimise(module, machine, options->debug, error);
     if (!status) status = cpu_emit(module, machine, false, object, error);
     LLVMDisposeTargetMachine(machine);
     return status;

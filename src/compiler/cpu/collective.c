@@ -8,6 +8,31 @@
 
 /* ---- Permutations ---- */
 
+/* Empty inline assembly: the same value, of which LLVM knows nothing any more. In pieces of one register. */
+static LLVMValueRef hide(cpu_kernel *k, LLVMValueRef v)
+{
+    LLVMTypeRef element = LLVMGetElementType(LLVMTypeOf(v));
+    int count = 512 / (int)LLVMGetIntTypeWidth(element);
+    if (count > LANES) count = LANES;
+    LLVMTypeRef type = LLVMVectorType(element, (unsigned)count), signature = LLVMFunctionType(type, &type, 1, false);
+    LLVMValueRef nothing = LLVMGetInlineAsm(signature, "", 0, "=v,0", 4, false, false, LLVMInlineAsmDialectATT, false);
+    LLVMValueRef parts[LANES];
+    for (int i = 0; i < LANES / count; i++) {
+        LLVMValueRef part = cpu_slice(k, v, i * count, count);
+        parts[i] = LLVMBuildCall2(k->builder, signature, nothing, &part, 1, "");
+    }
+    return cpu_concat(k, parts, LANES / count, count);
+}
+
+/* What lanes read of each other: zero of inactive ones. LLVM 22 folds a load that zeroes under a mask into a permutation
+ * that blends under the same mask, as if lanes stayed in their places (peephole-opt, on AVX-512); it must not see both. */
+static LLVMValueRef active_lanes(cpu_kernel *k, LLVMValueRef x)
+{
+    if (k->mask == k->all) return x;
+    x = cpu_mask_select(k, k->mask, x, LLVMConstNull(LLVMGetElementType(LLVMTypeOf(x))));
+    return k->piece_bytes == 64 ? hide(k, x) : x;
+}
+
 /* Lane l takes source[index[l]]; index is a <32 x i32> within 0 to 31. x86 moves bytes and words best as 32
  * bits. */
 static LLVMValueRef permute(cpu_kernel *k, LLVMValueRef source, LLVMValueRef index)
@@ -170,7 +195,7 @@ static LLVMValueRef extend(cpu_kernel *k, LLVMValueRef argument)
 static LLVMValueRef shuffle(cpu_kernel *k, const cpu_operation *op, LLVMValueRef ir)
 {
     LLVMValueRef x = cpu_vector(k, LLVMGetOperand(ir, 0)), argument = LLVMGetOperand(ir, 1), inside;
-    LLVMValueRef active = cpu_mask_select(k, k->mask, x, LLVMConstNull(LLVMGetElementType(LLVMTypeOf(x))));
+    LLVMValueRef active = active_lanes(k, x);
     bool one_lane = op->kind == OP_SHUFFLE || op->kind == OP_BROADCAST;
     if (one_lane && op->width == LANES && cpu_is_uniform(k, argument)) {
         LLVMValueRef lane = cpu_scalar(k, argument, 0, 1);
@@ -186,12 +211,8 @@ static LLVMValueRef shuffle(cpu_kernel *k, const cpu_operation *op, LLVMValueRef
 static LLVMValueRef shuffle_and_fill(cpu_kernel *k, const cpu_operation *op, LLVMValueRef ir)
 {
     LLVMBuilderRef b = k->builder;
-    LLVMValueRef zero = NULL, in[2];
-    for (unsigned i = 0; i < 2; i++) {
-        in[i] = cpu_vector(k, LLVMGetOperand(ir, i));
-        zero = LLVMConstNull(LLVMGetElementType(LLVMTypeOf(in[i])));
-        in[i] = cpu_mask_select(k, k->mask, in[i], zero);
-    }
+    LLVMValueRef in[2];
+    for (unsigned i = 0; i < 2; i++) in[i] = active_lanes(k, cpu_vector(k, LLVMGetOperand(ir, i)));
     LLVMValueRef delta = extend(k, cpu_vector(k, LLVMGetOperand(ir, 2)));
     LLVMValueRef modulo = extend(k, cpu_vector(k, LLVMGetOperand(ir, 3)));
     LLVMValueRef lane = cpu_lane_numbers(k, k->i32), low = LLVMBuildSub(b, modulo, integers(k, 1), "");
@@ -272,50 +293,6 @@ void cpu_emit_collective(cpu_kernel *k, cpu_value *value)
     case OP_BROADCAST_FIRST:
     case OP_IS_FIRST: result = first(k, op, ir); break;
     default: result = shuffle(k, op, ir); break;
-    }
-    cpu_define(k, value, 0, result);
-}
-
-/* ---- Matrices ---- */
-
-static int row_of(int lane)
-{
-    return (lane / 4 & 4) + lane / 2 % 4;
-}
-static int column_of(int lane)
-{
-    return (lane / 4 & 2) * 2 + lane % 2 * 2;
-}
-
-/* Lane that holds columns `column` and `column` + 1 of `row` (column is even). */
-static int lane_of(int row, int column)
-{
-    for (int lane = 0; lane < LANES; lane++)
-        if (row_of(lane) == row && column_of(lane) == column) return lane;
-    return 0;
-}
-
-/* D[r][c] = C[r][c] + sum over k of A[r][k] * B[k][c], by fma in ascending k. */
-void cpu_emit_matrix(cpu_kernel *k, cpu_value *value)
-{
-    LLVMValueRef in[6], result = LLVMGetPoison(cpu_vector_type(k, LLVMTypeOf(value->ir)));
-    for (unsigned i = 0; i < 6; i++) in[i] = cpu_vector(k, LLVMGetOperand(value->ir, i));
-    LLVMTypeRef type = LLVMTypeOf(in[0]);
-    LLVMValueRef a[8];
-    for (int i = 0; i < 8; i++) {
-        int index[LANES];
-        for (int lane = 0; lane < LANES; lane++) index[lane] = lane_of(row_of(lane), i & 6);
-        a[i] = cpu_shuffle(k, in[i & 1], NULL, index, LANES);
-    }
-    for (int e = 0; e < 2; e++) {
-        LLVMValueRef sum = in[4 + e];
-        for (int i = 0; i < 8; i++) {
-            int index[LANES];
-            for (int lane = 0; lane < LANES; lane++) index[lane] = lane_of(i, column_of(lane));
-            LLVMValueRef arguments[3] = {a[i], cpu_shuffle(k, in[2 + e], NULL, index, LANES), sum};
-            sum = cpu_intrinsic(k, "llvm.fma", &type, 1, arguments, 3);
-        }
-        result = LLVMBuildInsertValue(k->builder, result, sum, (unsigned)e, "");
     }
     cpu_define(k, value, 0, result);
 }

@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #define CPU_KERNEL_FUNCTION "tombac.kernel"
+#define CPU_CONTEXT_ATTRIBUTE "tombac-context" /* parameter that points to a SIMD-group's context */
 /* Without it LLVM takes gathers apart on AVX2, into a branch per lane. */
 #define CPU_TARGET_FEATURES "+fast-gather"
 
@@ -35,6 +36,9 @@ typedef struct cpu_options {
      * the size is known, for that and all else. */
     uint32_t threads[3];
     bool whole; /* every threadgroup has that size: the code relies on it */
+    bool debug; /* code for a debugger: lines and variables, hardly optimised */
+    LLVMMetadataRef subprogram; /* of the kernel's function, for debugging */
+    struct cpu_report *report; /* receives what was decided (report.h); NULL: nobody asks */
 } cpu_options;
 
 /* Makes LLVM's process-wide code generation options right for this engine; call once, before any code is
@@ -47,7 +51,9 @@ tombac_status cpu_target_machine(const char *target, LLVMTargetMachineRef *machi
  * SIMD-group. */
 tombac_status cpu_vectorise(
     LLVMModuleRef module, const cpu_options *options, size_t *context_size, tombac_error **error);
-tombac_status cpu_optimise(LLVMModuleRef module, LLVMTargetMachineRef machine, tombac_error **error);
+tombac_status cpu_optimise(LLVMModuleRef module, LLVMTargetMachineRef machine, bool debug, tombac_error **error);
+/* Part of cpu_optimise: places the accesses to contexts (context.c). */
+tombac_status cpu_context_place(LLVMModuleRef module, tombac_error **error);
 tombac_status cpu_emit(
     LLVMModuleRef module, LLVMTargetMachineRef machine, bool assembly, tb_text *out, tombac_error **error);
 /* All three; the machine is made by cpu_target_machine. */

@@ -60,7 +60,7 @@ static void force_uniform_exits(cpu_kernel *k)
 typedef struct walk {
     cpu_kernel *k;
     int *label; /* -1: no lane comes here this way */
-    int scope;
+    int scope, low;
     bool escaped, changed;
 } walk;
 
@@ -76,8 +76,8 @@ static void make_divergent(walk *w, int from, int to)
 static void arrive(walk *w, int b, int label, int at)
 {
     cpu_kernel *k = w->k;
-    if (k->blocks[b].position <= at) { /* the next iteration */
-        w->escaped = true;
+    if (k->blocks[b].position <= at) { /* the next iteration; a loop inside has brought its only label before */
+        w->escaped |= k->blocks[b].position <= w->low;
         return;
     }
     if (w->scope >= 0 && !cpu_in_loop(k, w->scope, b)) {
@@ -107,7 +107,7 @@ static bool only_label(const walk *w, int x, int at)
 /* Follows the ways from `starts` along the order within loop `scope`. */
 static bool propagate(cpu_kernel *k, const int *starts, int count, int low, int scope, int *label)
 {
-    walk w = {.k = k, .label = label, .scope = scope};
+    walk w = {.k = k, .label = label, .scope = scope, .low = low};
     int n = k->block_count;
     for (int b = 0; b < n; b++) label[b] = -1;
     for (int i = 0; i < count; i++) arrive(&w, starts[i], n + starts[i], low);

@@ -6,7 +6,7 @@
  * steps inlined. With barriers a round runs every SIMD-group to its next barrier, until all have returned; a
  * SIMD-group's context begins with the number of the barrier at which it waits (0: it has returned).
  * SIMD-groups that wait at different barriers are the program's fault and reported. */
-#include "compiler/cpu/kernel.h"
+#include "compiler/cpu/debug.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -31,6 +31,7 @@ static void function_attributes(cpu_kernel *k, LLVMValueRef function)
     add_string(k, function, "target-features", CPU_TARGET_FEATURES);
     add_string(k, function, "prefer-vector-width", k->piece_bytes == 64 ? "512" : "256");
     add_string(k, function, "min-legal-vector-width", k->piece_bytes == 64 ? "512" : "256");
+    if (k->options->debug) add_string(k, function, "frame-pointer", "all");
     LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, cpu_attribute(k, "nounwind", 0));
 }
 
@@ -136,6 +137,12 @@ static void find_positions(cpu_kernel *k)
 
 /* ---- The step function ---- */
 
+static bool is_pointer(unsigned parameter)
+{
+    return parameter == PARAM_DISPATCH || parameter == PARAM_MEMORY || parameter == PARAM_CONTEXT ||
+           parameter == PARAM_STOP;
+}
+
 /* Instructions of a kernel with barriers up to which steps are inlined: their calls would cost as much as they do. */
 enum { SMALL_STEP = 80 };
 
@@ -144,7 +151,7 @@ static LLVMTypeRef step_type(cpu_kernel *k, LLVMTypeRef *types)
     unsigned count = LLVMCountParams(k->function);
     for (unsigned i = 0; i < count; i++) types[i] = LLVMTypeOf(LLVMGetParam(k->function, i));
     for (unsigned i = 0; i < PARAM_COUNT; i++)
-        types[count + i] = i == PARAM_DISPATCH || i == PARAM_MEMORY || i == PARAM_CONTEXT ? k->ptr : k->i32;
+        types[count + i] = is_pointer(i) ? k->ptr : k->i32;
     LLVMTypeRef result = k->has_barrier ? k->i32 : LLVMVoidTypeInContext(k->context);
     return LLVMFunctionType(result, types, count + PARAM_COUNT, 0);
 }
@@ -162,6 +169,10 @@ static void declare_step(cpu_kernel *k, const char *name)
     add_parameter_attributes(k, k->step, count + PARAM_DISPATCH, dispatch);
     add_parameter_attributes(k, k->step, count + PARAM_MEMORY, own);
     add_parameter_attributes(k, k->step, count + PARAM_CONTEXT, own);
+    LLVMAddAttributeAtIndex(k->step, count + PARAM_CONTEXT + 1,
+        LLVMCreateStringAttribute(
+            k->context, CPU_CONTEXT_ATTRIBUTE, sizeof CPU_CONTEXT_ATTRIBUTE - 1, "", 0));
+    add_parameter_attributes(k, k->step, count + PARAM_STOP, own);
     if (!k->has_barrier || k->value_count <= SMALL_STEP)
         LLVMAddAttributeAtIndex(k->step, LLVMAttributeFunctionIndex, cpu_attribute(k, "alwaysinline", 0));
     for (unsigned i = 0; i < count; i++)
@@ -175,6 +186,7 @@ LLVMValueRef cpu_step_emit(cpu_kernel *k, const char *name)
     k->entry = cpu_new_block(k, "entry");
     LLVMBasicBlockRef values = cpu_new_block(k, "positions");
     k->init = cpu_new_block(k, "start");
+    cpu_debug_begin(k, name);
     LLVMPositionBuilderAtEnd(k->entry_builder, k->entry);
     LLVMPositionBuilderAtEnd(k->builder, values);
     find_positions(k);
@@ -184,6 +196,7 @@ LLVMValueRef cpu_step_emit(cpu_kernel *k, const char *name)
     LLVMPositionBuilderAtEnd(k->builder, values);
     if (!k->has_barrier) {
         LLVMBuildBr(k->builder, k->init);
+        cpu_debug_end(k);
         return k->step;
     }
     LLVMValueRef states =
@@ -191,6 +204,7 @@ LLVMValueRef cpu_step_emit(cpu_kernel *k, const char *name)
     for (int i = 0; i < k->barrier_count; i++)
         LLVMAddCase(states, cpu_int(k->i32, (uint64_t)i + 1), k->barriers[i].resume);
     cpu_barrier_save(k);
+    cpu_debug_end(k);
     return k->step;
 }
 
@@ -463,6 +477,7 @@ void cpu_entry_emit(cpu_kernel *k, const cpu_variant *variants, int count)
     function_attributes(k, e.function);
     add_parameter_attributes(k, e.function, 0, dispatch_attributes);
     e.arguments = cpu_alloc(&k->job, e.kernel_arguments + PARAM_COUNT, sizeof *e.arguments);
+    cpu_debug_entry(k, e.function);
     LLVMPositionBuilderAtEnd(e.b, new_block(&e, "entry"));
 
     LLVMValueRef dispatch = LLVMGetParam(e.function, 0), group = LLVMGetParam(e.function, 2);
@@ -472,6 +487,8 @@ void cpu_entry_emit(cpu_kernel *k, const cpu_variant *variants, int count)
     e.arguments[e.kernel_arguments + PARAM_DISPATCH] = dispatch;
     e.arguments[e.kernel_arguments + PARAM_MEMORY] =
         load_pointer(k, e.b, k->ptr, group, offsetof(tb_cpu_group, threadgroup_memory));
+    e.arguments[e.kernel_arguments + PARAM_STOP] =
+        load_pointer(k, e.b, k->ptr, group, offsetof(tb_cpu_group, stop));
     find_shape(&e, dispatch);
     e.contexts = load_pointer(k, e.b, k->ptr, group, offsetof(tb_cpu_group, context));
     if (k->has_barrier)

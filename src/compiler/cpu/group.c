@@ -28,8 +28,9 @@ struct cpu_pending_store {
     const cpu_value *last;
 };
 
-/* May this instruction write what the others read, or read what they write? */
-static bool may_touch_memory(const cpu_value *value)
+/* A barrier of the SIMD-group alone writes nothing, and nobody else comes between: one thread of the machine runs all
+ * its lanes. */
+bool cpu_may_write(const cpu_value *value)
 {
     LLVMValueRef ir = value->ir;
     switch (LLVMGetInstructionOpcode(ir)) {
@@ -41,6 +42,7 @@ static bool may_touch_memory(const cpu_value *value)
     case LLVMCall: break;
     default: return false;
     }
+    if (value->operation.kind == OP_SIMDGROUP_BARRIER) return false;
     if (value->operation.kind != OP_NONE) return !cpu_operation_is_pure(value->operation.kind);
     LLVMValueRef callee = LLVMGetCalledValue(ir);
     if (!LLVMIsAFunction(callee) || !LLVMGetIntrinsicID(callee)) return true;
@@ -54,7 +56,7 @@ static void add_member(group *g, cpu_value *value, int64_t delta)
     g->members[i] = (member){value, delta, LLVMGetAlignment(value->ir)};
 }
 
-static bool is_plain(LLVMValueRef ir)
+bool cpu_is_plain(LLVMValueRef ir)
 {
     return !LLVMGetVolatile(ir) && LLVMGetOrdering(ir) == LLVMAtomicOrderingNotAtomic;
 }
@@ -108,6 +110,11 @@ static void row_addresses(cpu_kernel *k, const group *g, LLVMValueRef *rows)
     }
 }
 
+static void note_members(cpu_kernel *k, const group *g, int first, int end, cpu_decision decision)
+{
+    for (int i = first; i < end; i++) cpu_note(k, g->members[i].value, decision);
+}
+
 /* All members with all lanes, into `values`, vectors of the memory type. */
 static void load_whole(cpu_kernel *k, const group *g, LLVMValueRef *values)
 {
@@ -137,8 +144,10 @@ static void load_whole(cpu_kernel *k, const group *g, LLVMValueRef *values)
                 values[i + e] = cpu_concat(k, joined, copies, LANES / copies);
             }
         }
+        int first = i;
         for (i += run; i < g->count && g->members[i].delta == g->members[i - 1].delta; i++)
             values[i] = values[i - 1];
+        note_members(k, g, first, i, copies ? CPU_INTERLEAVED : run > 1 ? CPU_ROWS : g->size >= 4 ? CPU_GATHER : CPU_LANES);
     }
 }
 
@@ -155,6 +164,7 @@ static void store_whole(cpu_kernel *k, const group *g, const LLVMValueRef *data)
             for (int e = 0; e < run; e++) part[e] = cpu_slice(k, data[i + e], c * lanes, lanes);
             cpu_run_store(k, &r, part);
         }
+        note_members(k, g, i, i + run, CPU_INTERLEAVED);
         i += run;
     }
 }
@@ -243,9 +253,9 @@ bool cpu_group_load(cpu_kernel *k, cpu_value *value)
     const cpu_block *block = &k->blocks[value->block];
     const cpu_value *end = k->values + block->first_value + block->value_count;
     for (cpu_value *v = value; v < end && g.count < MAX_MEMBERS; v++) {
-        if (v != value && may_touch_memory(v)) break;
+        if (v != value && cpu_may_write(v)) break;
         if (LLVMGetInstructionOpcode(v->ir) != LLVMLoad || LLVMTypeOf(v->ir) != g.type) continue;
-        if (!is_plain(v->ir) || v->done || v->copies) continue;
+        if (!cpu_is_plain(v->ir) || v->done || v->copies) continue;
         cpu_canonical other = cpu_canonical_address(k, LLVMGetOperand(v->ir, 0));
         if (cpu_canonical_matches(&first, &other)) add_member(&g, v, other.constant - first.constant);
     }
@@ -302,10 +312,10 @@ bool cpu_group_store(cpu_kernel *k, cpu_value *value)
         LLVMOpcode opcode = LLVMGetInstructionOpcode(v->ir);
         if (opcode == LLVMLoad) break;
         if (opcode != LLVMStore) {
-            if (may_touch_memory(v)) break;
+            if (cpu_may_write(v)) break;
             continue;
         }
-        if (!is_plain(v->ir) || LLVMTypeOf(LLVMGetOperand(v->ir, 0)) != g->type) break;
+        if (!cpu_is_plain(v->ir) || LLVMTypeOf(LLVMGetOperand(v->ir, 0)) != g->type) break;
         cpu_canonical other = cpu_canonical_address(k, LLVMGetOperand(v->ir, 1));
         int64_t delta = other.constant - first.constant;
         if (!cpu_canonical_matches(&first, &other) || overlaps(g, delta)) break;

@@ -226,6 +226,7 @@ static LLVMValueRef emit_binary(cpu_kernel *k, LLVMValueRef ir)
     if (is_division(opcode) && !LLVMIsConstant(LLVMGetOperand(ir, 1))) {
         unsigned width = LLVMGetIntTypeWidth(LLVMTypeOf(ir));
         b = cpu_mask_select(k, k->mask, b, cpu_int(LLVMTypeOf(ir), 1));
+        cpu_note(k, cpu_value_of(k, ir), width <= 32 ? CPU_DIVISION : CPU_DIVISION_WIDE);
         if (width <= 32) return divide(k, opcode, a, b, width);
     }
     return LLVMBuildBinOp(k->builder, opcode, a, b, "");
@@ -392,6 +393,7 @@ void cpu_emit_instruction(cpu_kernel *k, cpu_value *value)
             cpu_emit_load(k, value);
             return;
         }
+        cpu_note(k, value, value->copies == 1 ? CPU_UNIFORM : CPU_SCALARS);
         break;
     default: break;
     }

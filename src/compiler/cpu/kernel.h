@@ -9,6 +9,7 @@
  *     divergence.c   fixpoint of shapes and of divergent control
  *     masks.c        which blocks share an execution mask
  *     affine.c       indices that differ by constants only
+ *     gather.c       gathers and scatters with 32-bit indices
  *     linearise.c    blocks to vector code under masks (uses value.c, instruction.c, memory.c, group.c, lanes.c, collective.c)
  *     barrier.c      states: what is saved at a barrier and restored after it
  *     entry.c        the loop over SIMD-groups, the entry point
@@ -22,6 +23,7 @@
 #include "artifact/abi.h"
 #include "compiler/cpu/cpu.h"
 #include "compiler/cpu/operation.h"
+#include "compiler/cpu/report.h"
 #include "compiler/cpu/support.h"
 
 #include <llvm-c/Core.h>
@@ -41,6 +43,7 @@ typedef struct cpu_shape {
 } cpu_shape;
 
 typedef struct cpu_log_call cpu_log_call;
+typedef struct cpu_bundle cpu_bundle;
 typedef struct cpu_family cpu_family; /* affine.c */
 
 typedef struct cpu_value {
@@ -51,8 +54,13 @@ typedef struct cpu_value {
     int cell;     /* private arrays kept cell by cell: bytes of a cell, else 0 */
     int copies;   /* kept as that many scalars (first lanes of the blocks of lanes), 0: kept as a vector */
     bool crosses; /* used in another block */
-    bool part_elsewhere; /* part of an index of a family (affine.c) in another block */
+    bool part_elsewhere; /* part of an address (affine.c, gather.c) in another block */
     bool done;    /* already emitted, together with an earlier instruction */
+    struct cpu_product *product; /* matrix products and their parts, see matrix.h */
+    struct cpu_batch *batch;     /* matrix products that are emitted before this value */
+    cpu_bundle *bundle;          /* kept as rows of matrices, together with others */
+    int place;                   /* in the bundle */
+    bool counts;  /* a loop's safe point reads it in the latch */
     bool again;   /* a few scalar instructions on positions and arguments: made anew in every block that uses it */
     LLVMTypeRef type;                  /* of one copy, or of the vector */
     LLVMValueRef now[MAX_COPIES];      /* the definition, while its block is being emitted */
@@ -81,12 +89,16 @@ typedef struct cpu_block {
     LLVMValueRef pending_mask; /* slot: lanes that wait to enter */
     LLVMValueRef mask_slot;    /* slot: lanes that entered */
     uint64_t *pending;         /* set of blocks that may have waiting lanes when this one ends */
+    struct cpu_batch *batch;   /* matrix products that are emitted at the end */
 } cpu_block;
 
 typedef struct cpu_loop {
     int header, latch, parent, depth;
     bool divergent; /* lanes may leave in different iterations */
     bool has_barrier;
+    bool polled; /* may run long: has a safe point (limit.c), */
+    LLVMValueRef counter; /* reached when these bits of the counter are zero; NULL: in every iteration */
+    uint64_t counter_bits;
     uint64_t *members;
 } cpu_loop;
 
@@ -138,7 +150,7 @@ typedef struct cpu_kernel {
     LLVMValueRef step;                     /* function being made */
     LLVMBasicBlockRef entry, init;
     cpu_map arguments;            /* parameter of the kernel -> its place among the step's */
-    LLVMValueRef parameter[8];    /* step parameters after the kernel's own */
+    LLVMValueRef parameter[9];    /* step parameters after the kernel's own */
     LLVMValueRef thread_base;     /* index of the first thread */
     LLVMValueRef position[3];     /* of the first thread; of all threads in the general variant */
     LLVMValueRef all, entry_mask; /* constant true; mask of the threads that exist */
@@ -149,6 +161,9 @@ typedef struct cpu_kernel {
     struct cpu_barrier *barriers;
     int barrier_count;
     struct cpu_pending_store *pending_store;
+    LLVMValueRef *scratch; /* matrices on the stack (tile.c) */
+    int scratch_count, hidden;
+    struct cpu_debug *debug; /* debug.c */
     struct cpu_log_call *log_first, *log_last; /* calls of the log line that is being collected */
     int log_leader;
 } cpu_kernel;
@@ -163,6 +178,7 @@ enum {
     PARAM_WIDTH_FACTOR, /* reciprocal (entry.c) of SIMD-groups per row, or of the width in the general variant
                          */
     PARAM_HEIGHT_FACTOR, /* reciprocal of the height */
+    PARAM_STOP,          /* address of the word that says: stop (limit.c) */
     PARAM_STATE,         /* barrier to resume at, or one more than the last: start */
     PARAM_COUNT
 };
@@ -237,6 +253,8 @@ LLVMBasicBlockRef cpu_new_block(cpu_kernel *k, const char *name);
 /* Scalar number i of n of a value that is kept as scalars; the vector of any value. */
 LLVMValueRef cpu_scalar(cpu_kernel *k, LLVMValueRef ir, int i, int n);
 LLVMValueRef cpu_vector(cpu_kernel *k, LLVMValueRef ir);
+/* The vector of a value as it is kept: rows of matrices if it is in a bundle. */
+LLVMValueRef cpu_held(cpu_kernel *k, cpu_value *value);
 void cpu_define(cpu_kernel *k, cpu_value *value, int copy, LLVMValueRef definition);
 bool cpu_is_uniform(const cpu_kernel *k, LLVMValueRef ir);
 /* Masks are <32 x i1>. */
@@ -257,12 +275,12 @@ void cpu_emit_atomic(cpu_kernel *k, cpu_value *value);
 void cpu_emit_call(cpu_kernel *k, cpu_value *value);
 void cpu_emit_collective(cpu_kernel *k, cpu_value *value);
 void cpu_families_find(cpu_kernel *k); /* affine.c; knows the copies */
+void cpu_places_find(cpu_kernel *k);   /* gather.c; after the families */
 /* rematerialise.c: finds the values that are made anew; makes one. */
 void cpu_again_find(cpu_kernel *k);
 LLVMValueRef cpu_again(cpu_kernel *k, cpu_value *value);
 /* Over the active lanes below each. */
 LLVMValueRef cpu_exclusive_sum(cpu_kernel *k, LLVMValueRef v);
-void cpu_emit_matrix(cpu_kernel *k, cpu_value *value);
 void cpu_emit_address(cpu_kernel *k, cpu_value *value);
 
 /* ---- Lane loops (lanes.c) ---- */
@@ -282,9 +300,22 @@ LLVMValueRef cpu_by_lanes(cpu_kernel *k, LLVMValueRef instruction);
 bool cpu_group_load(cpu_kernel *k, cpu_value *value);
 bool cpu_group_store(cpu_kernel *k, cpu_value *value);
 
+/* ---- Matrices (matrix.c, tile.c, layout.c) ---- */
+/* After the masks, before anything is emitted. */
+void cpu_matrix_plan(cpu_kernel *k);
+void cpu_emit_batch(cpu_kernel *k, const struct cpu_batch *batch);
+/* Of a value in a bundle: the lanes' elements; for a phi, what the edge from block `from` brings, as rows. */
+LLVMValueRef cpu_bundle_vector(cpu_kernel *k, cpu_value *value);
+typedef LLVMValueRef cpu_incoming(cpu_kernel *k, LLVMValueRef phi, int from);
+LLVMValueRef cpu_bundle_incoming(cpu_kernel *k, cpu_value *phi, cpu_incoming *incoming, int from);
+/* Does the edge leave lanes of phis as they are? (linearise.c) */
+bool cpu_edge_blends(const cpu_kernel *k, int from, int to);
+
 /* ---- Barriers (barrier.c) ---- */
 typedef struct cpu_barrier {
     LLVMBasicBlockRef block, resume; /* ends with the return of the state; starts again here */
+    LLVMValueRef ir;
+    size_t saved, loaded; /* bytes of the context */
 } cpu_barrier;
 void cpu_barrier_split(cpu_kernel *k);
 /* Moves what stands before `place` into a new block in front, so that the phis behind keep their incoming block;
@@ -292,6 +323,17 @@ void cpu_barrier_split(cpu_kernel *k);
 LLVMValueRef cpu_split_before(cpu_kernel *k, LLVMValueRef place);
 void cpu_emit_barrier(cpu_kernel *k);
 void cpu_barrier_save(cpu_kernel *k);
+
+/* ---- Safe points (limit.c) ---- */
+void cpu_limit_find(cpu_kernel *k);
+/* Before the branch of a block: nothing unless it is the latch of a loop with a safe point. */
+void cpu_limit_poll(cpu_kernel *k, int latch);
+
+/* ---- The report (report.c) ---- */
+/* What was decided about an instruction; nothing happens if nobody asks. */
+void cpu_note(cpu_kernel *k, const cpu_value *value, cpu_decision decision);
+/* The variant is emitted: its branches, loops and barriers. */
+void cpu_report_end_variant(cpu_kernel *k);
 
 /* ---- Attributes (entry.c) ---- */
 LLVMAttributeRef cpu_attribute(cpu_kernel *k, const char *name, uint64_t value);

@@ -242,7 +242,12 @@ static bool emit_combined(cpu_kernel *k, cpu_value *value)
 
 void cpu_emit_atomic(cpu_kernel *k, cpu_value *value)
 {
-    if (emit_combined(k, value)) return;
+    bool local = is_threadgroup_memory(LLVMGetOperand(value->ir, 0));
+    if (emit_combined(k, value)) {
+        cpu_note(k, value, CPU_ATOMIC_COMBINED);
+        return;
+    }
+    cpu_note(k, value, local ? CPU_ATOMIC_LANES : CPU_ATOMIC_LOCKED);
     LLVMValueRef result = cpu_by_lanes(k, value->ir);
     if (result) cpu_define(k, value, 0, result);
 }

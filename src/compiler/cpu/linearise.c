@@ -15,7 +15,8 @@
  * Phis: edges store into `incoming` slots, under the edge's mask where lanes may come by several edges; the
  * block reads them on entry. All values of an edge are read before the first is stored, since phis are
  * parallel copies. */
-#include "compiler/cpu/kernel.h"
+#include "compiler/cpu/debug.h"
+#include "compiler/cpu/matrix.h"
 
 #include <stdlib.h>
 
@@ -33,6 +34,16 @@ static bool leaves_divergent_loop(const cpu_kernel *k, int from, int to)
 
 /* ---- Edges ---- */
 
+/* A header's inactive lanes are dead (lcssa); alone or with the whole mask nothing is to be kept, except exits that
+ * collect lanes over several iterations. */
+bool cpu_edge_blends(const cpu_kernel *k, int from, int to)
+{
+    const cpu_block *p = &k->blocks[from], *s = &k->blocks[to];
+    bool same_mask = !p->divergent_branch && s->leader == p->leader;
+    return !cpu_is_header(k, to) &&
+           (leaves_divergent_loop(k, from, to) || !(s->predecessor_count == 1 || same_mask));
+}
+
 static LLVMValueRef incoming_value(cpu_kernel *k, LLVMValueRef phi, int from)
 {
     unsigned count = LLVMCountIncoming(phi);
@@ -49,10 +60,14 @@ static int read_phi(cpu_kernel *k, cpu_value *phi, int from, LLVMValueRef mask, 
 {
     LLVMValueRef in = incoming_value(k, phi->ir, from);
     int count = phi->copies ? phi->copies : 1;
-    if (LLVMIsUndef(in)) return 0;
+    if (LLVMIsUndef(in) && !phi->bundle) return 0;
     for (int i = 0; i < phi->copies; i++)
         out[i] = (copy){cpu_scalar(k, in, i, phi->copies), phi->incoming[i]};
     if (phi->copies) return count;
+    if (phi->bundle) {
+        out[0] = (copy){cpu_bundle_incoming(k, phi, incoming_value, from), phi->incoming[0]};
+        return 1;
+    }
     LLVMValueRef value = cpu_vector(k, in);
     if (blend && mask != k->all) {
         LLVMValueRef old = LLVMBuildLoad2(k->builder, phi->type, phi->incoming[0], "");
@@ -65,12 +80,8 @@ static int read_phi(cpu_kernel *k, cpu_value *phi, int from, LLVMValueRef mask, 
 /* Control passes the edge for the lanes in `mask`. */
 static void take_edge(cpu_kernel *k, int from, int to, LLVMValueRef mask)
 {
-    const cpu_block *p = &k->blocks[from], *s = &k->blocks[to];
-    bool same_mask = !p->divergent_branch && s->leader == p->leader;
-    /* A header's inactive lanes are dead (lcssa); alone or with the whole mask nothing is to be kept, except
-     * exits that collect lanes over several iterations. */
-    bool blend = !cpu_is_header(k, to) &&
-                 (leaves_divergent_loop(k, from, to) || !(s->predecessor_count == 1 || same_mask));
+    const cpu_block *s = &k->blocks[to];
+    bool blend = cpu_edge_blends(k, from, to);
     copy *copies = cpu_alloc(&k->job, (size_t)(s->value_count + 1) * MAX_COPIES, sizeof *copies);
     int count = 0;
     for (int v = s->first_value; v < s->first_value + s->value_count && is_phi(k->values[v].ir); v++)
@@ -258,11 +269,17 @@ static void emit_block(cpu_kernel *k, int b, const int *first_join, const int *n
     enter_block(k, b);
     for (int v = block->first_value; v < block->first_value + block->value_count; v++) {
         cpu_value *value = &k->values[v];
-        if (is_phi(value->ir) || value->done) continue;
+        if (value->batch) cpu_emit_batch(k, value->batch);
+        if (is_phi(value->ir)) continue;
+        cpu_debug_at(k, value->ir);
+        if (value->done) continue;
         cpu_emit_instruction(k, value);
         if (value->operation.kind == OP_BARRIER) k->mask = leader_mask(k, b);
     }
+    if (block->batch) cpu_emit_batch(k, block->batch);
+    cpu_debug_at(k, LLVMGetBasicBlockTerminator(block->ir));
     kill_phis(k, first_join, next_join, b);
+    cpu_limit_poll(k, b);
     emit_branch(k, b);
 }
 
@@ -289,6 +306,18 @@ static bool crosses_as(cpu_kernel *k, const cpu_value *value, LLVMValueRef ir)
     return false;
 }
 
+/* Values of a bundle are read together. */
+static bool crosses(cpu_kernel *k, const cpu_value *value)
+{
+    const cpu_bundle *bundle = value->bundle;
+    if (!bundle)
+        return !value->again && (k->options->debug || value->counts || value->part_elsewhere ||
+                                    crosses_as(k, value, value->ir));
+    for (int i = 0; i < 2 * bundle->count; i++)
+        if (crosses_as(k, bundle->member[i], bundle->member[i]->ir)) return true;
+    return false;
+}
+
 static void make_slots(cpu_kernel *k)
 {
     for (int v = 0; v < k->value_count; v++) {
@@ -299,11 +328,12 @@ static void make_slots(cpu_kernel *k)
         value->type = value->copies ? type : cpu_vector_type(k, type);
     }
     cpu_families_find(k);
+    cpu_places_find(k);
     cpu_again_find(k);
     for (int v = 0; v < k->value_count; v++) {
         cpu_value *value = &k->values[v];
         if (!value->type) continue;
-        value->crosses = !value->again && (value->part_elsewhere || crosses_as(k, value, value->ir));
+        value->crosses = crosses(k, value);
         for (int i = 0; i < (value->copies ? value->copies : 1); i++) {
             if (is_phi(value->ir)) value->incoming[i] = cpu_alloca(k, value->type, "phi");
             if (value->crosses) value->slot[i] = cpu_alloca(k, value->type, "value");
@@ -337,6 +367,7 @@ void cpu_linearise(cpu_kernel *k)
     int n = k->block_count;
     int *first = cpu_alloc(&k->job, (size_t)n, sizeof *first),
         *next = cpu_alloc(&k->job, (size_t)n, sizeof *next);
+    cpu_matrix_plan(k);
     make_slots(k);
     seed_exits(k);
     collect_joins(k, first, next);

@@ -179,23 +179,29 @@ void cpu_emit_load(cpu_kernel *k, cpu_value *value)
     int size = cpu_memory_size(k, type);
     unsigned align = LLVMGetAlignment(ir);
     if (!size || LLVMGetVolatile(ir) || LLVMGetOrdering(ir) != LLVMAtomicOrderingNotAtomic) {
+        cpu_note(k, value, CPU_LANES);
         cpu_define(k, value, 0, cpu_by_lanes(k, ir));
         return;
     }
     LLVMValueRef vector;
     bool maskable = k->mask == k->all || masks_are_cheap(k, size);
     if (cpu_shape_is_linear(&s, size) && maskable) {
+        cpu_note(k, value, CPU_CONTIGUOUS);
         LLVMValueRef address = cpu_scalar(k, pointer, 0, 1);
         vector = k->mask == k->all ? cpu_load_at(k, cpu_vector_type(k, element), address, align)
                                    : masked_load(k, element, address, k->mask, align);
     } else if (cpu_group_load(k, value)) {
         return;
     } else if (is_blockwise(&s, size) && maskable) {
+        cpu_note(k, value, CPU_BLOCKS);
         vector = load_blocks(k, element, pointer, &s, align);
     } else if (size < 4) {
+        cpu_note(k, value, CPU_LANES);
         vector = cpu_by_lanes(k, ir);
     } else {
-        vector = cpu_gather(k, element, cpu_vector(k, pointer), k->mask, align);
+        cpu_note(k, value, CPU_GATHER);
+        vector = cpu_gather_narrow(k, element, pointer);
+        if (!vector) vector = cpu_gather(k, element, cpu_vector(k, pointer), k->mask, align);
     }
     cpu_define(k, value, 0, cpu_cast_vector(k, vector, type));
 }
@@ -229,10 +235,12 @@ void cpu_emit_store(cpu_kernel *k, cpu_value *value)
     int size = cpu_memory_size(k, LLVMTypeOf(data));
     unsigned align = LLVMGetAlignment(ir);
     if (cpu_shape_is_uniform(&s)) {
+        cpu_note(k, value, CPU_UNIFORM);
         store_uniform(k, ir);
         return;
     }
     if (!size || LLVMGetVolatile(ir) || LLVMGetOrdering(ir) != LLVMAtomicOrderingNotAtomic) {
+        cpu_note(k, value, CPU_LANES);
         cpu_by_lanes(k, ir);
         return;
     }
@@ -240,14 +248,16 @@ void cpu_emit_store(cpu_kernel *k, cpu_value *value)
     if (!(linear && maskable) && cpu_group_store(k, value)) return;
     bool can_scatter = k->piece_bytes == 64 && size >= 4; /* AVX2 has no scatter */
     if ((!linear && !is_blockwise(&s, size) && !can_scatter) || !maskable) {
+        cpu_note(k, value, CPU_LANES);
         cpu_by_lanes(k, ir);
         return;
     }
     LLVMValueRef vector = cpu_cast_vector(k, cpu_vector(k, data), element);
+    cpu_note(k, value, linear ? CPU_CONTIGUOUS : is_blockwise(&s, size) ? CPU_BLOCKS : CPU_SCATTER);
     if (linear)
         store_vector(k, vector, cpu_scalar(k, pointer, 0, 1), k->mask, align);
     else if (is_blockwise(&s, size))
         store_blocks(k, vector, pointer, &s, align);
-    else
+    else if (!cpu_scatter_narrow(k, vector, pointer))
         scatter(k, vector, cpu_vector(k, pointer), k->mask, align);
 }

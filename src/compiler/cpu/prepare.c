@@ -1,12 +1,11 @@
 /* Canonical form: what the passes behind rely on.
  *
  * Takes the kernel of ir_optimise (or any scalar function); promises one return, branches with two
- * successors, natural loops in loop-simplify and lcssa form, scalar loads and stores, no debug information,
+ * successors, natural loops in loop-simplify and lcssa form, scalar loads and stores,
  * and barriers at the start of their blocks. */
 #include "compiler/cpu/kernel.h"
 
 #include <llvm-c/Analysis.h>
-#include <llvm-c/DebugInfo.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 #include <stdio.h>
 
@@ -47,7 +46,6 @@ static void run_passes(cpu_kernel *k, const char *passes)
 
 void cpu_prepare(cpu_kernel *k)
 {
-    LLVMStripModuleDebugInfo(k->module);
     replace_unreachable(k);
     if (has_vectors(k)) run_passes(k, "function(scalarizer<load-store>,instcombine<no-verify-fixpoint>,dce)");
     run_passes(k, "function(lower-switch,mergereturn,fix-irreducible,unify-loop-exits,loop-simplify,lcssa)");

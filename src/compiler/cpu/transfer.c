@@ -246,6 +246,20 @@ static bool bitwise(LLVMOpcode opcode, cpu_shape s, uint64_t c, unsigned width, 
     return true;
 }
 
+/* lshr of what is a multiple of 2^c in every lane and did not wrap: base and strides are divided by themselves. */
+static bool divides(const cpu_kernel *k, LLVMValueRef ir, cpu_shape s, uint64_t c, unsigned width, cpu_shape *result)
+{
+    uint64_t most = width < 64 ? ((uint64_t)1 << width) - 1 : UNBOUNDED;
+    if (c >= width || s.align < (int)c || !bounded(k, LLVMGetOperand(ir, 0), most)) return false;
+    for (int b = 0; b < s.bits; b++) {
+        if (s.stride[b] < 0 || (s.stride[b] & (((int64_t)1 << c) - 1))) return false;
+        s.stride[b] >>= c;
+    }
+    s.align = (int8_t)(s.align >= 63 ? 63 : s.align - (int)c);
+    *result = normal(s, width);
+    return true;
+}
+
 static cpu_shape binary(const cpu_kernel *k, LLVMValueRef ir, cpu_shape a, cpu_shape b)
 {
     LLVMOpcode opcode = LLVMGetInstructionOpcode(ir);
@@ -266,6 +280,7 @@ static cpu_shape binary(const cpu_kernel *k, LLVMValueRef ir, cpu_shape a, cpu_s
     case LLVMAnd:
     case LLVMLShr:
     case LLVMAShr:
+        if (constant && opcode == LLVMLShr && divides(k, ir, a, c, width, &result)) return result;
         if (constant && bitwise(opcode, a, c, width, &result)) return result;
         break;
     case LLVMMul:

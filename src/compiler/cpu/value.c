@@ -173,6 +173,11 @@ static LLVMValueRef read_copy(cpu_kernel *k, cpu_value *value, int copy)
     return LLVMBuildLoad2(k->builder, value->type, value->slot[copy], "");
 }
 
+LLVMValueRef cpu_held(cpu_kernel *k, cpu_value *value)
+{
+    return read_copy(k, value, 0);
+}
+
 LLVMValueRef cpu_scalar(cpu_kernel *k, LLVMValueRef ir, int i, int n)
 {
     cpu_value *value = cpu_value_of(k, ir);
@@ -193,6 +198,7 @@ LLVMValueRef cpu_vector(cpu_kernel *k, LLVMValueRef ir)
 {
     cpu_value *value = cpu_value_of(k, ir);
     if (!value) return cpu_splat(k, cpu_scalar(k, ir, 0, 1));
+    if (value->bundle) return cpu_bundle_vector(k, value);
     if (!value->copies) return read_copy(k, value, 0);
     LLVMValueRef vector;
     if (value->copies == 1) {

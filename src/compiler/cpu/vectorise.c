@@ -1,5 +1,5 @@
 /* The passes in their order, once per variant of the code; see kernel.h and cpu.h. */
-#include "compiler/cpu/kernel.h"
+#include "compiler/cpu/debug.h"
 
 #include <llvm-c/Analysis.h>
 #include <stdio.h>
@@ -33,6 +33,7 @@ void cpu_set_up(cpu_kernel *k, LLVMModuleRef module, const cpu_options *options)
 
 void cpu_tear_down(cpu_kernel *k)
 {
+    cpu_debug_free(k);
     if (k->builder) LLVMDisposeBuilder(k->builder);
     if (k->entry_builder) LLVMDisposeBuilder(k->entry_builder);
     cpu_job_free(&k->job);
@@ -48,6 +49,8 @@ void cpu_analyse(cpu_kernel *k, cpu_layout layout, int width)
     k->barriers = NULL;
     k->pending_store = NULL;
     k->dummy = NULL;
+    k->scratch = NULL;
+    k->scratch_count = 0;
     k->has_barrier = false;
     cpu_graph_build(k);
     cpu_dominance_build(k);
@@ -56,6 +59,7 @@ void cpu_analyse(cpu_kernel *k, cpu_layout layout, int width)
     cpu_arrays_find(k);
     cpu_divergence_find(k);
     cpu_masks_find(k);
+    cpu_limit_find(k);
 }
 
 /* ---- Variants ---- */
@@ -128,12 +132,14 @@ static void vectorise(cpu_kernel *k, LLVMModuleRef module, const cpu_options *op
         cpu_analyse(k, variants[i].layout, variants[i].width);
         k->context_used = 64;
         variants[i].step = cpu_step_emit(k, name);
+        cpu_report_end_variant(k);
         if (k->context_used > used) used = k->context_used;
     }
     k->context_used = k->has_barrier || used > 64 ? (used + 63) / 64 * 64 : 0;
     if (k->index_assumed) declare_assumption(k);
     cpu_entry_emit(k, variants, count);
     LLVMDeleteFunction(k->function);
+    cpu_debug_finish(k);
     verify(k);
     *context_size = k->context_used;
 }

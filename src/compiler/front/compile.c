@@ -27,7 +27,7 @@ static void push(arguments *a, const char *argument)
  * level. */
 static const char *const fixed[] = {"-cc1", "-triple", "nvptx64", "-faddress-space-map-mangling=no", "-x",
     "c++", "-std=c++17", "-fsycl-is-device", "-O1", "-funroll-loops", "-relaxed-aliasing",
-    "-fno-threadsafe-statics", "-disable-free", "-disable-llvm-passes", "-discard-value-names",
+    "-fno-threadsafe-statics", "-fno-finite-loops", "-disable-free", "-disable-llvm-passes", "-discard-value-names",
     "-nostdsysteminc", "-nobuiltininc", "-fno-caret-diagnostics", "-fno-diagnostics-use-presumed-location",
     "-fmessage-length=0", "-fno-elide-type", "-ferror-limit", "200"};
 
@@ -181,16 +181,42 @@ static bool leave_out(attempt *a, const diagnostic_list *list)
     return changed;
 }
 
+/* A string literal is in constant memory (Metal's specification, 4.2), to clang in the default space: where an error shows that a
+ * pointer to constant memory is wanted, the literal is cast. The i-th diagnostic is about the literal itself, a
+ * variable that it initialises, or a call with literals among its arguments. */
+static bool cast_strings(rewriter *r, const diagnostic_list *list, size_t i)
+{
+    const diagnostic *d = &list->items[i];
+    const token *t = r->list->tokens;
+    bool constant = front_diagnostic_says(d, "'const char[") && front_diagnostic_says(d, "global_host");
+    for (size_t k = i + 1; k < list->count && list->items[k].kind == DIAGNOSTIC_NOTE; k++)
+        constant |= front_diagnostic_says(&list->items[k], "from 'const char[") &&
+                    front_diagnostic_says(&list->items[k], "global_host");
+    uint32_t first = d->token, last = d->token;
+    if (!constant) return false;
+    if (t[first].kind == TOKEN_IDENTIFIER && t[first + 1].code == '(') last = t[first + 1].match;
+    if (t[first].kind == TOKEN_IDENTIFIER && t[first + 1].code == '=') last = first + 2;
+    bool found = false;
+    for (uint32_t at = first; at <= last; at++) {
+        if (t[at].kind != TOKEN_STRING || r->asked[at] || (at > 0 && t[at - 1].kind == TOKEN_STRING)) continue;
+        r->asked[at] = true;
+        found = true;
+    }
+    return found;
+}
+
 /* Applies what the errors ask for; *changed is false if there is nothing. */
 static tombac_status repair(attempt *a, const diagnostic_list *list, bool *changed)
 {
     rewriter *r = a->r;
-    bool swizzles = false;
+    bool swizzles = false; /* or literals */
     *changed = leave_out(a, list);
     for (size_t i = 0; i < list->count; i++) {
         const diagnostic *d = &list->items[i];
         if (d->kind != DIAGNOSTIC_ERROR || d->token == NO_TOKEN || d->token >= r->list->count) continue;
-        if (r->list->tokens[d->token].code == '?' &&
+        if (cast_strings(r, list, i)) {
+            swizzles = true;
+        } else if (r->list->tokens[d->token].code == '?' &&
             (begins(d, "incompatible operand types") || begins(d, "conditional expression is ambiguous"))) {
             *changed |= front_wrap_ternary(r, d->token);
         } else if (begins(d, "no member named '") && front_is_free(r, d->token) &&
@@ -255,8 +281,10 @@ static bool needs_newer(attempt *a, const diagnostic_list *list)
 /* The tensor operations themselves are such templates. */
 static bool uses_operations(const front_unit *unit)
 {
+    static const char *const names[] = {"matmul2d", "matmul2d_descriptor", "convolution2d", "convolution2d_descriptor"};
     for (uint32_t i = 0; i < unit->list.count; i++)
-        if (token_is(&unit->list, i, "matmul2d") || token_is(&unit->list, i, "matmul2d_descriptor")) return true;
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+            if (token_is(&unit->list, i, names[k])) return true;
     return false;
 }
 

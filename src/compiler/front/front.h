@@ -24,7 +24,7 @@ typedef struct front_options {
     const char *const *include_folders;
     size_t include_folder_count;
     bool warnings;  /* report warnings too, not errors only */
-    bool debug;     /* keep line tables (-g) */
+    bool debug;     /* code for a debugger (-g): variables and types, not lines only */
     bool address_space_warnings; /* -Wmetal-addr-spaces: member functions without an address space */
 } front_options;
 
@@ -77,6 +77,7 @@ typedef struct front_constant {
 typedef struct front_dependency {
     char *path;
     uint64_t size, hash; /* XXH3-64 of the content */
+    bool absent;         /* looked for and not there: if it were, the result might be another */
 } front_dependency;
 
 typedef struct front_unit front_unit;
@@ -94,7 +95,7 @@ const front_kernel *front_kernel_at(const front_unit *unit, size_t index);
 const front_kernel *front_kernel_find(const front_unit *unit, const char *name);
 size_t front_constant_count(const front_unit *unit);
 const front_constant *front_constant_at(const front_unit *unit, size_t index);
-/* Files read by the preprocessor, the source itself first; Tombac's own headers are left out. */
+/* Files read by the preprocessor, the source itself first; then those that it only looked for. Tombac's own headers are left out. */
 size_t front_dependency_count(const front_unit *unit);
 const front_dependency *front_dependency_at(const front_unit *unit, size_t index);
 

@@ -153,6 +153,15 @@ static tombac_status read_files(front_unit *unit, const char *source, size_t siz
     return TOMBAC_OK;
 }
 
+bool front_hash_file(const char *path, uint64_t *size, uint64_t *hash)
+{
+    tb_text text = {0};
+    bool read = tb_file_read(path, source_limit, &text, NULL) == TOMBAC_OK;
+    if (read) *size = text.size, *hash = XXH3_64bits(tb_text_string(&text), text.size);
+    tb_text_free(&text);
+    return read;
+}
+
 static tombac_status scan(front_unit *unit, const char *source, size_t size, tombac_error **error)
 {
     lex_problem problem;
@@ -166,6 +175,7 @@ static tombac_status scan(front_unit *unit, const char *source, size_t size, tom
         }
     tombac_status files = read_files(unit, source, size, status == TOMBAC_OK ? error : NULL);
     if (status == TOMBAC_OK) status = files;
+    if (status == TOMBAC_OK) status = front_note_searched(unit, source != NULL, error);
     if (status == TOMBAC_OK) status = front_structure(&unit->list, &problem, error);
     if (status == TOMBAC_ERROR_SOURCE && problem.message) {
         if (error) tombac_error_release(*error);
@@ -212,6 +222,10 @@ static tombac_status run_clang(
         if (error) tombac_error_release(*error);
         status = tb_fail(error, TOMBAC_ERROR_SOURCE, "the source has more than %zu MB after preprocessing",
             source_limit >> 20);
+    } else if (status == TOMBAC_OK && process.exit_status >= 128) {
+        status = tb_fail(error, TOMBAC_ERROR_COMPILER,
+            "the preprocessor crashed or ran out of its %zu GB of memory (status %d); do macros expand without end?",
+            memory_limit >> 30, process.exit_status);
     } else if (status == TOMBAC_OK && process.exit_status > 1) {
         status = tb_fail(
             error, TOMBAC_ERROR_COMPILER, "the preprocessor failed with status %d", process.exit_status);

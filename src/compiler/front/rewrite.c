@@ -110,6 +110,8 @@ static void rewrite_words(rewriter *r)
                 rewrite_number(r, i);
             else if (list->tokens[i].kind == TOKEN_IDENTIFIER)
                 rewrite_word(r, i);
+            else if (list->tokens[i].kind == TOKEN_STRING && r->asked[i])
+                front_edit_before(&r->edits, i, "(" FRONT_CONSTANT_TEXT " char *)");
         }
     }
 }

@@ -23,7 +23,7 @@ typedef struct rewriter {
     const front_kernel *selected; /* NULL: the whole file */
     bool *swizzle_fields;         /* per swizzle spelling: a class of the source has a member of that name */
     bool *wrapped;                /* per token: this '?' has been wrapped already */
-    bool *asked;                  /* per token: clang asked for a wrapped '?', or for a swizzle in place of a field */
+    bool *asked;                  /* per token: clang asked for a wrapped '?', for a swizzle in place of a field, or for a literal in constant memory */
     bool safe_base;               /* a region that matters asks for safe math: see rewrite_pragma.c */
     unsigned safe_regions;        /* looked at */
     front_unannotated *unannotated; /* filled if the options ask for it */

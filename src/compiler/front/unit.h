@@ -75,6 +75,12 @@ void front_paths_free(front_paths *paths);
 /* preprocess.c: fills preprocessed, marks, files, dependencies. */
 tombac_status front_preprocess(front_unit *unit, const char *source, size_t size, tombac_error **error);
 
+/* Size and XXH3-64 of a file; false if it cannot be read. */
+bool front_hash_file(const char *path, uint64_t *size, uint64_t *hash);
+
+/* searched.c: adds what was looked for without success to the dependencies. `piped`: the source is no file. */
+tombac_status front_note_searched(front_unit *unit, bool piped, tombac_error **error);
+
 /* position.c */
 /* The user's position of a byte of the preprocessed text, which lies on `line` of it. */
 front_position front_locate(const front_unit *unit, uint32_t offset, uint32_t line);

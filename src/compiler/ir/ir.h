@@ -15,6 +15,7 @@
  * was rotated, unrolled or merged. Every loop is natural and has one latch;
  *   - llvm.fmuladd is llvm.fma and llvm.round is expanded, so that engines agree bit for bit; memcpy, memmove
  * and memset of a small constant size are loads and stores; no lifetime markers, no annotations.
+ *   - instructions have source lines; variables and types are described too if the request is for debugging;
  *   - integer division cannot trap, shift counts are below the width, float to integer conversions saturate
  * (define.c). Program-scope constant tables remain as internal constant globals in addrspace(1).
  *
@@ -86,6 +87,7 @@ typedef struct ir_request {
     tombac_math math;
     const char *math_library; /* path of math.bc */
     const char *target;       /* "x86-64-v3", "x86-64-v4": a CPU name of LLVM's x86 back end */
+    bool debug;               /* keep what debuggers want: types and variables, not lines only */
 } ir_request;
 
 typedef struct ir_constant_state {
@@ -103,6 +105,8 @@ typedef struct ir_kernel {
     LLVMValueRef function; /* IR_KERNEL_FUNCTION */
     LLVMTargetMachineRef machine;
     char *target;
+    bool debug;
+    LLVMMetadataRef subprogram; /* what clang says of the kernel's function (its DISubprogram) */
     tombac_math math;
     tb_text messages; /* what LLVM reported through the context's diagnostic handler */
 

@@ -125,8 +125,9 @@ static json_t *dependencies_json(const front_unit *unit)
         const front_dependency *d = front_dependency_at(unit, i);
         char hash[17];
         snprintf(hash, sizeof hash, "%016llx", (unsigned long long)d->hash);
-        list = append(
-            list, json_pack("{s:s, s:I, s:s}", "path", d->path, "size", (json_int_t)d->size, "hash", hash));
+        list = append(list,
+            d->absent ? json_pack("{s:s, s:b}", "path", d->path, "absent", 1)
+                      : json_pack("{s:s, s:I, s:s}", "path", d->path, "size", (json_int_t)d->size, "hash", hash));
     }
     return list;
 }

@@ -1,11 +1,21 @@
 /* The scalar optimisation for engines whose convergence no longer needs the source's control flow.
  *
  * Two rounds of full unrolling and scalar replacement: tiles in nested loops become values only after the
- * second. Instcombine never verifies its fixpoint (it would end the process). The thresholds let a loop that
+ * second. Code for a debugger keeps its loops. Instcombine never verifies its fixpoint (it would end the process). The thresholds let a loop that
  * indexes a private array unroll; unroll.c names the loops that must stay. */
 #include "compiler/ir/steps.h"
 
 #define COMBINE "instcombine<no-verify-fixpoint>"
+
+/* The loops and blocks of the source, in the form that the engines take. */
+static tombac_status optimise_for_debugger(ir_kernel *kernel, tombac_error **error)
+{
+    ir_lower_intrinsics(kernel->module, kernel->function);
+    return ir_run_passes(kernel,
+        "function(sroa," COMBINE ",dce,scalarizer," COMBINE ",dce,"
+        "lower-switch,mergereturn,fix-irreducible,unify-loop-exits,loop-simplify,lcssa),globaldce",
+        error);
+}
 
 tombac_status ir_optimise(ir_kernel *kernel, tombac_error **error)
 {
@@ -17,6 +27,7 @@ tombac_status ir_optimise(ir_kernel *kernel, tombac_error **error)
         "early-cse<memssa>," COMBINE ",gvn,simplifycfg,loop-simplify,lcssa,loop-mssa(licm),"
         "loop(indvars,loop-deletion)," COMBINE ",simplifycfg,dce)",
     };
+    if (kernel->debug) return optimise_for_debugger(kernel, error);
     for (size_t i = 0; i < sizeof rounds / sizeof rounds[0]; i++) {
         tombac_status status = ir_run_passes(kernel, rounds[i], error);
         if (status == TOMBAC_OK && i == 0) status = ir_loops_limit_unrolling(kernel, error);

@@ -4,6 +4,7 @@
 #include <llvm-c/Analysis.h>
 #include <llvm-c/BitReader.h>
 #include <llvm-c/Comdat.h>
+#include <llvm-c/DebugInfo.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 #include <stdlib.h>
@@ -57,7 +58,7 @@ static tombac_status make_machine(ir_kernel *kernel, tombac_error **error)
         return status;
     }
     kernel->machine = LLVMCreateTargetMachine(
-        target, triple, kernel->target, "", LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelSmall);
+        target, triple, kernel->target, "", kernel->debug ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelSmall);
     if (!kernel->machine)
         return ir_internal_error(kernel->kernel, error, "no code generator for %s", kernel->target);
     LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(kernel->machine);
@@ -262,6 +263,7 @@ static tombac_status specialise(ir_kernel *kernel, const ir_request *request, to
     if (status == TOMBAC_OK) {
         internalise_globals(kernel->module, false);
         LLVMSetLinkage(body, LLVMInternalLinkage);
+        kernel->subprogram = LLVMGetSubprogram(body);
         status = ir_thunk_build(kernel, body, error);
     }
     return status;
@@ -340,6 +342,7 @@ tombac_status ir_prepare(const ir_request *request, ir_kernel **out, tombac_erro
     kernel->unit = request->unit;
     kernel->kernel = request->kernel;
     kernel->math = request->math;
+    kernel->debug = request->debug;
     kernel->target = strdup(request->target);
     kernel->context = LLVMContextCreate();
     LLVMContextSetDiagnosticHandler(kernel->context, on_diagnostic, kernel);
@@ -348,6 +351,7 @@ tombac_status ir_prepare(const ir_request *request, ir_kernel **out, tombac_erro
     if (status == TOMBAC_OK) status = load(kernel, request->bitcode, request->bitcode_size, error);
     if (status == TOMBAC_OK) status = make_machine(kernel, error);
     if (status == TOMBAC_OK) status = specialise(kernel, request, error);
+    if (status == TOMBAC_OK && !kernel->debug) status = ir_run_passes(kernel, "strip-nonlinetable-debuginfo", error);
     if (status == TOMBAC_OK) status = inline_and_clean(kernel, request->math_library, error);
     if (status == TOMBAC_OK) status = ir_arena_build(kernel, error);
     if (status == TOMBAC_OK) status = ir_check_functions(kernel, error);

@@ -70,6 +70,8 @@ tombac_status ir_loops_merge_latches(LLVMValueRef function, tombac_error **error
 
 /* unroll.c: marks the loops that ir_optimise must not unroll. */
 tombac_status ir_loops_limit_unrolling(ir_kernel *kernel, tombac_error **error);
+/* The constant number of trips at which a loop is left at its latch (other exits may come earlier); 0: unknown. */
+uint32_t ir_loop_trips(LLVMBasicBlockRef header, LLVMBasicBlockRef latch);
 
 /* lower.c: fmuladd, round, memory intrinsics, lifetime markers. */
 void ir_lower_intrinsics(LLVMModuleRef module, LLVMValueRef function);

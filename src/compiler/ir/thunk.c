@@ -293,7 +293,17 @@ static void add_reference_attributes(LLVMValueRef function, unsigned index, cons
     if (argument->type.size) add_parameter_attribute(function, index, "dereferenceable", argument->type.size);
 }
 
-static LLVMValueRef declare_thunk(ir_kernel *kernel, tombac_error **error)
+/* `restrict` of the source: no other argument overlaps this one. With const nobody writes it, so its loads are invariant. */
+static void keep_restrict(
+    LLVMValueRef function, unsigned index, const ir_argument *argument, LLVMValueRef body, unsigned parameter)
+{
+    unsigned noalias = LLVMGetEnumAttributeKindForName("noalias", 7);
+    if (!argument->active || !LLVMGetEnumAttributeAtIndex(body, parameter + 1, noalias)) return;
+    add_parameter_attribute(function, index, "noalias", 0);
+    if (argument->parameter->is_const) add_parameter_attribute(function, index, "readonly", 0);
+}
+
+static LLVMValueRef declare_thunk(ir_kernel *kernel, LLVMValueRef body, tombac_error **error)
 {
     LLVMTypeRef *types = calloc(kernel->argument_count + 1, sizeof(LLVMTypeRef));
     if (!types) {
@@ -310,7 +320,9 @@ static LLVMValueRef declare_thunk(ir_kernel *kernel, tombac_error **error)
     LLVMValueRef function = LLVMAddFunction(kernel->module, IR_KERNEL_FUNCTION, type);
     ir_add_function_attribute(function, "nounwind", 0);
     for (unsigned i = 0; i < kernel->argument_count; i++) {
-        add_reference_attributes(function, i, &kernel->arguments[i]);
+        const ir_argument *argument = &kernel->arguments[i];
+        add_reference_attributes(function, i, argument);
+        keep_restrict(function, i, argument, body, (unsigned)(argument->parameter - kernel->kernel->parameters));
     }
     return function;
 }
@@ -324,7 +336,7 @@ tombac_status ir_thunk_build(ir_kernel *kernel, LLVMValueRef body, tombac_error 
             source, error, "the bitcode has %u parameters, the source %zu", count, source->parameter_count);
     }
     LLVMValueRef *operands = calloc(count + 1, sizeof(LLVMValueRef));
-    kernel->function = operands ? declare_thunk(kernel, error) : NULL;
+    kernel->function = operands ? declare_thunk(kernel, body, error) : NULL;
     if (!kernel->function) {
         if (!operands) tb_fail_memory(error);
         free(operands);

@@ -200,6 +200,9 @@ static tombac_status build(
     type->name = pointer ? strdup("pointer") : strndup(name ? name : "", length);
     if (!type->name) return tb_fail_memory(error);
     if (!node || depth > MAX_DEPTH) return TOMBAC_OK;
+    if (strncmp(type->name, "tensor<", 7) == 0 && strstr(type->name, "metal::__tensors::"))
+        return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,
+            "tensors in memory that the host fills (behind pointers and in structs) are not supported");
     if (pointer) {
         type->size = type->alignment = 8;
         return TOMBAC_OK;

@@ -100,10 +100,8 @@ static uint32_t count_trips(LLVMValueRef phi, LLVMValueRef condition, bool goes_
     return 0;
 }
 
-/* The constant number of trips of a loop that is left at its latch; 0: unknown. */
-static uint32_t trips_of(const ir_cfg *cfg, const ir_cfg_loop *loop)
+uint32_t ir_loop_trips(LLVMBasicBlockRef header, LLVMBasicBlockRef latch)
 {
-    LLVMBasicBlockRef header = cfg->blocks[loop->header].block, latch = cfg->blocks[loop->latch].block;
     LLVMValueRef end = LLVMGetBasicBlockTerminator(latch);
     if (LLVMGetInstructionOpcode(end) != LLVMBr || !LLVMIsConditional(end)) return 0;
     LLVMValueRef condition = LLVMGetCondition(end);
@@ -158,7 +156,9 @@ static void decide(const ir_cfg *cfg, loop_facts *facts)
     for (uint32_t l = cfg->loop_count; l-- > 0;) {
         const ir_cfg_loop *loop = &cfg->loops[l];
         loop_facts *f = &facts[l];
-        f->trips = loop->latch == IR_NONE ? 0 : trips_of(cfg, loop);
+        f->trips = loop->latch == IR_NONE
+                       ? 0
+                       : ir_loop_trips(cfg->blocks[loop->header].block, cfg->blocks[loop->latch].block);
         f->keep = !f->array && (f->barrier || f->weight * f->trips > EXPENSIVE);
         if (loop->parent == IR_NONE) continue;
         loop_facts *parent = &facts[loop->parent];

@@ -22,6 +22,7 @@ struct rt_image {
     char *names;
     rt_export *exports;
     size_t export_count;
+    struct rt_announcement *announcement; /* to a debugger */
 };
 
 typedef struct rt_placed_section {

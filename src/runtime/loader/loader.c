@@ -1,4 +1,5 @@
 /* Layout, symbol resolution, protection; see loader.h. Relocations are in relocate.c. */
+#include "runtime/loader/announce.h"
 #include "runtime/loader/image.h"
 
 #include <stdlib.h>
@@ -240,10 +241,12 @@ tombac_status rt_image_load(const char *name, const void *bytes, size_t size, co
     if (status == TOMBAC_OK) status = rt_relocations_apply(&l, error);
     if (status == TOMBAC_OK) status = keep_exports(&l, error);
     if (status == TOMBAC_OK) status = protect(&l, error);
-    if (status == TOMBAC_OK)
+    if (status == TOMBAC_OK) {
+        l.image->announcement = rt_announce(&l);
         *image = l.image;
-    else
+    } else {
         rt_image_unload(l.image);
+    }
     free(l.sections);
     free(l.symbols);
     elf_object_close(&l.object);
@@ -286,6 +289,7 @@ bool rt_image_holds_data(const rt_image *image, uint64_t address, size_t *left)
 void rt_image_unload(rt_image *image)
 {
     if (!image) return;
+    rt_retract(image->announcement);
     if (image->memory) munmap(image->memory, image->size);
     free(image->exports);
     free(image->names);

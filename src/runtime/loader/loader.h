@@ -2,7 +2,8 @@
  *
  * Takes what LLVM and gcc write for one object: code, constants, data, bss and common symbols, with the
  * relocations of the small code model, position-independent or not. Not taken, and refused by name:
- * thread-local data, constructors, other relocations. Unwind tables and debug sections are ignored. Memory is
+ * thread-local data, constructors, other relocations. Unwind tables and debug sections are not loaded; debuggers
+ * and profilers are told of the code (announce.h). Memory is
  * never writable and executable at once. The object is not trusted: every offset, size, index and string is
  * checked, so that a damaged file is an error, not a crash.
  *

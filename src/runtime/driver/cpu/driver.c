@@ -11,7 +11,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 typedef struct worker {
     struct worker *next; /* in the list of idle ones */
@@ -37,18 +36,11 @@ typedef struct launch {
     cpu_code *code;
     const rt_run *request;
     size_t memory_size, context_size;
-    double deadline; /* monotonic seconds, 0: none */
+    cpu_alarm alarm; /* set where there is a time limit */
     pthread_mutex_t lock;
     tombac_status status; /* first failure; under the lock */
     tombac_error **error;
 } launch;
-
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* ---- Code ---- */
 
@@ -151,6 +143,7 @@ static void *enter(void *context)
     w->dispatch = l->request->dispatch;
     w->frame.image = code->image;
     w->frame.log = &l->request->log;
+    w->frame.time_limit = l->request->time_limit;
     place_arguments(l, w);
     return w;
 }
@@ -210,7 +203,7 @@ static void report(launch *l, const worker *w)
 
 static bool past_deadline(launch *l)
 {
-    if (!l->deadline || seconds() < l->deadline) return false;
+    if (!atomic_load_explicit(&l->alarm.word, memory_order_relaxed)) return false;
     pthread_mutex_lock(&l->lock);
     if (l->status == TOMBAC_OK)
         l->status = tb_fail(
@@ -226,7 +219,8 @@ static bool run_threadgroups(launch *l, worker *w, uint64_t first, uint64_t coun
         report(l, w);
         return false;
     }
-    tb_cpu_group group = {.threadgroup_memory = w->memory, .context = w->contexts};
+    tb_cpu_group group = {.threadgroup_memory = w->memory, .context = w->contexts,
+        .stop = (const uint32_t *)&l->alarm.word};
     set_position(&w->dispatch, first);
     for (uint64_t i = 0; i < count; i++, advance_position(&w->dispatch)) {
         if (past_deadline(l)) return false;
@@ -273,10 +267,15 @@ static tombac_status run(rt_code *handle, const rt_run *request, tombac_error **
     launch l = {.code = code, .request = request, .error = error};
     l.memory_size = request->threadgroup_memory + 128; /* vector accesses may run over the end */
     l.context_size = code->manifest->context_size * ((threads + TB_SIMD_WIDTH - 1) / TB_SIMD_WIDTH) + 64;
-    if (request->time_limit > 0) l.deadline = seconds() + request->time_limit;
     if (pthread_mutex_init(&l.lock, NULL)) return tb_fail_memory(error);
+    cpu_watch *watch = request->time_limit > 0 ? cpu_pool_watch(code->pool) : NULL;
+    if (watch && !cpu_watch_set(watch, &l.alarm, cpu_watch_now() + request->time_limit)) {
+        pthread_mutex_destroy(&l.lock);
+        return tb_fail_memory(error);
+    }
     cpu_job job = {.count = count, .run = run_items, .enter = enter, .leave = leave, .context = &l};
     if (!cpu_pool_run(code->pool, &job)) l.status = tb_fail_memory(error);
+    if (watch) cpu_watch_clear(watch, &l.alarm);
     pthread_mutex_destroy(&l.lock);
     return l.status;
 }

@@ -79,6 +79,13 @@ static void divergent_barrier(void)
                               "run the kernel on the device 'check' to see which");
 }
 
+static void stop_in_loop(const char *file, uint32_t line)
+{
+    snprintf(current->file, sizeof current->file, "%s", literal(file, ""));
+    current->line = current->file[0] ? line : 0;
+    stop(TOMBAC_ERROR_TIMEOUT, "the kernel was stopped in a loop after %g s", current->time_limit);
+}
+
 #define SYMBOL(NAME, FUNCTION) {NAME, (void *)(uintptr_t)&(FUNCTION)}
 const rt_symbol cpu_host_symbols[] = {
     SYMBOL("__tombac_log_begin", log_begin),
@@ -87,6 +94,7 @@ const rt_symbol cpu_host_symbols[] = {
     SYMBOL("__tombac_assert_fail", assert_fail),
     SYMBOL("__tombac_unsupported", unsupported),
     SYMBOL(TB_CPU_DIVERGENT_BARRIER, divergent_barrier),
+    SYMBOL(TB_CPU_STOP, stop_in_loop),
     /* what LLVM's code generator calls by itself */
     SYMBOL("memcpy", memcpy),
     SYMBOL("memmove", memmove),

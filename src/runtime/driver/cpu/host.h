@@ -14,6 +14,7 @@ typedef struct cpu_frame {
     const rt_image *image;
     const rt_log *log;
     rt_log_record record;
+    double time_limit; /* for the message */
     /* The failure, if kernel code was left by `leave`. */
     tombac_status status;
     char message[512], file[256];

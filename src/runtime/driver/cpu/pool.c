@@ -23,6 +23,7 @@ struct cpu_pool {
     pthread_mutex_t lock;
     pthread_cond_t work, finished; /* a job was added or the pool ends; a helper left a job */
     running *jobs;
+    cpu_watch *watch;
     bool ends;
     unsigned users, thread_count;
     pthread_t threads[];
@@ -167,6 +168,11 @@ static cpu_pool *create(void)
     unsigned others = wanted_threads() - 1; /* the caller is one */
     cpu_pool *pool = calloc(1, sizeof *pool + others * sizeof *pool->threads);
     if (!pool) return NULL;
+    pool->watch = cpu_watch_create();
+    if (!pool->watch) {
+        free(pool);
+        return NULL;
+    }
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->work, NULL);
     pthread_cond_init(&pool->finished, NULL);
@@ -192,6 +198,7 @@ static void destroy(cpu_pool *pool)
     pthread_cond_broadcast(&pool->work);
     pthread_mutex_unlock(&pool->lock);
     for (unsigned i = 0; i < pool->thread_count; i++) pthread_join(pool->threads[i], NULL);
+    cpu_watch_destroy(pool->watch);
     pthread_cond_destroy(&pool->finished);
     pthread_cond_destroy(&pool->work);
     pthread_mutex_destroy(&pool->lock);
@@ -206,6 +213,11 @@ cpu_pool *cpu_pool_acquire(void)
     cpu_pool *pool = the_pool;
     pthread_mutex_unlock(&pool_lock);
     return pool;
+}
+
+cpu_watch *cpu_pool_watch(cpu_pool *pool)
+{
+    return pool->watch;
 }
 
 void cpu_pool_release(cpu_pool *pool)

@@ -11,7 +11,7 @@
 #ifndef RT_DRIVER_CPU_POOL_H
 #define RT_DRIVER_CPU_POOL_H
 
-#include "base/error.h"
+#include "runtime/driver/cpu/watch.h"
 
 #include <stdint.h>
 
@@ -20,6 +20,7 @@ typedef struct cpu_pool cpu_pool;
 /* One more user; NULL if memory is short. */
 cpu_pool *cpu_pool_acquire(void);
 void cpu_pool_release(cpu_pool *pool);
+cpu_watch *cpu_pool_watch(cpu_pool *pool);
 
 typedef struct cpu_job {
     uint64_t count; /* items */

@@ -1,0 +1,14 @@
+#include <tombac/kernel.h>
+
+static float twice(float x)
+{
+    float y = x * 2.0f;
+    return y + 1.0f; // in the function
+}
+
+kernel void stepped_c(float *out, const float *in)
+{
+    uint i = thread_position_in_grid().x;
+    float a = in[i];
+    out[i] = twice(a); // at the call
+}
