@@ -21,7 +21,7 @@ typedef struct fixture {
 static fixture make(const char *source, uint32_t after, bool no_specialise)
 {
     fixture f = {0};
-    tombac_compile_options options = {.no_specialise = no_specialise};
+    tombac_compile_options options = {.no_specialise = no_specialise, .debug = true};
     assert_int_equal(tombac_device_open("other", &f.device, NULL), TOMBAC_OK);
     assert_int_equal(tombac_device_specialise_after(f.device, after, NULL), TOMBAC_OK);
     assert_int_equal(tombac_library_create_from_source(
