@@ -105,7 +105,7 @@ for device, y in (("check", "6"), ("cpu", None)):
     script = ["break debugger_kernel.c:%d%s" % (function, condition), "run", "bt 2", "print y"]
     parts, everything = run("debugger_kernel.c", "stepped_c", device, script, "out=f32[32]", "in=f32[32]:iota", "--grid", "32")
     expect(parts, everything, "bt 2", r"#0 +twice.*debugger_kernel\.c:%d.*#1 .*stepped_c" % function)
-    expect(parts, everything, "print y", r"= 6\b" if y else r"= " + lanes([number(2 * i) for i in range(32)]))
+    expect(parts, everything, "print y", r"= 6\b" if y else r"= " + lanes([number(i + 3) for i in range(32)]))
 
 # perf: what /tmp/perf-PID.map says of the code that ran.
 for device, symbol in (("cpu", "tombac_cpu_threadgroup"), ("check", "tombac_check_thread")):

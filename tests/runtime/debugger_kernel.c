@@ -2,8 +2,8 @@
 
 static float twice(float x)
 {
-    float y = x * 2.0f;
-    return y + 1.0f; // in the function
+    float y = x + 3.0f;
+    return y * y; // in the function
 }
 
 kernel void stepped_c(float *out, const float *in)
