@@ -2,7 +2,7 @@
 BUILD ?= build
 JOBS  ?= $(shell nproc)
 
-.PHONY: all deps build demo check bench format clean
+.PHONY: all deps build demo check sanitize lint bench docs clean
 all: build
 
 deps:
@@ -19,6 +19,17 @@ demo: build
 
 check: build
 	@cd $(BUILD) && ctest --output-on-failure -j $(JOBS)
+
+# Everything of ours with sanitizers, and its tests; longer than `check`, which has a part of it.
+sanitize: deps
+	@sh tests/sanitize.sh . $(BUILD)-address address,undefined all
+	@sh tests/sanitize.sh . $(BUILD)-thread thread all
+
+lint: build
+	@sh tests/lint.sh . $(BUILD)
+
+docs: build
+	@cmake --build $(BUILD) --target docs
 
 bench: build
 	@cmake --build $(BUILD) --target bench

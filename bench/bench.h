@@ -86,7 +86,7 @@ struct bench_peer {
 };
 
 extern const bench_peer bench_peer_tombac, bench_peer_loop, bench_peer_loop_fast, bench_peer_opencl,
-    bench_peer_blas;
+    bench_peer_blas, bench_peer_tombac_c;
 
 /* ---- Results ---- */
 
@@ -95,7 +95,7 @@ typedef struct bench_result {
     double minimum, median;
 } bench_result;
 
-enum { PEER_COUNT = 5 };
+enum { PEER_COUNT = 6 };
 /* results[p][0]: one thread, [1]: all cores. */
 typedef struct bench_row {
     const bench_case *c;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """ggml's own processor code against its unmodified Metal kernels through Tombac: one thread each, same data, one process.
 
-Usage: ggml.py --checkout DIR --libraries DIR [--build FOLDER] [--rounds N] [--wall] [--filter TEXT] [--json FILE]
+Usage: ggml.py --checkout DIR --libraries DIR [--build FOLDER] [--rounds N] [--wall] [--filter TEXT] [--generic] [--json FILE]
 
 CHECKOUT is a checkout of ggml, LIBRARIES the folder of its shared libraries, built for this processor outside of this repository:
 
@@ -39,7 +39,7 @@ class Size3(c.Structure):
 
 class Options(c.Structure):
     _fields_ = [("standard", c.c_char_p), ("math", c.c_int), ("defines", c.c_void_p), ("define_count", c.c_size_t),
-                ("folders", c.POINTER(c.c_char_p)), ("folder_count", c.c_size_t), ("no_cache", c.c_bool)]
+                ("folders", c.POINTER(c.c_char_p)), ("folder_count", c.c_size_t), ("no_cache", c.c_bool), ("no_specialise", c.c_bool)]
 
 
 class Constant(c.Structure):
@@ -58,14 +58,14 @@ def pack(value, argument):
 
 class Metal:
     """A Metal source through libtombac."""
-    def __init__(self, build, source, folder):
+    def __init__(self, build, source, folder, device="cpu", generic=False):
         self.lib = c.CDLL(str(pathlib.Path(build) / "lib/libtombac.so"))
         self.lib.tombac_error_message.restype = c.c_char_p
         self.lib.tombac_kernel_reflection_json.restype = c.c_char_p
-        self.lib.tombac_buffer_contents.restype = c.c_void_p
         self.device, self.library = c.c_void_p(), c.c_void_p()
-        self.call("device_open", b"cpu", c.byref(self.device))
-        options = Options(folders=(c.c_char_p * 1)(str(folder).encode()), folder_count=1)
+        self.call("device_open", device.encode(), c.byref(self.device))
+        self.call("device_specialise_after", self.device, c.c_uint32(1))
+        options = Options(folders=(c.c_char_p * 1)(str(folder).encode()), folder_count=1, no_specialise=generic)
         self.call("library_create_from_file", self.device, str(source).encode(), c.byref(options), c.byref(self.library))
 
     def call(self, name, *arguments):
@@ -83,9 +83,10 @@ class Metal:
         reflection = reflection.get("kernel", reflection)
         reflected = {a["index"]: a for a in reflection["arguments"] if a["kind"] != "threadgroup"}
         self.call("launch_create", code, c.byref(launch))
+        self.last_launch = launch
         for index, value in arguments.items():
-            if isinstance(value, dict):
-                data = pack(value, reflected[index])
+            if isinstance(value, dict) or not np.ndim(value):
+                data = pack(value, reflected[index]) if isinstance(value, dict) else np.asarray(value).tobytes()
                 self.call("launch_set_bytes", launch, index, data, c.c_size_t(len(data)))
                 continue
             value = np.ascontiguousarray(value)
@@ -100,10 +101,18 @@ class Metal:
             self.call("launch_submit", launch)
             self.call("launch_wait", launch)
 
+        def settle():
+            run()
+            self.call("kernel_await_specialisation", code, c.c_double(60))
+
         def read(index):
             like = arguments[index]
-            found = c.string_at(self.lib.tombac_buffer_contents(buffers[index]), like.nbytes)
+            data = c.c_void_p()
+            self.call("buffer_begin_read", buffers[index], c.byref(data))
+            found = c.string_at(data, like.nbytes)
+            self.call("buffer_end_read", buffers[index])
             return np.frombuffer(found, like.dtype).reshape(like.shape)
+        run.settle = settle  # runs it, and waits for the code that is specialised for its arguments
         return run, read
 
 
@@ -298,7 +307,11 @@ def measure(name, case, metal, g, options):
     spec, index, result, allowed = case(g)
     ours, read = metal.launch(*spec)
     theirs = g.runner(result)
+    ours.settle()
+    before = read(index).copy()
     ours(), theirs()
+    if before.tobytes() != read(index).tobytes():
+        print(f"{name}: specialised code gives other bits", flush=True)
     like = spec[1][index]
     a, b = (x.reshape(-1).astype(np.float64) for x in (read(index), g.read(result, like)))
     difference = float(np.sqrt(np.mean((a - b) ** 2)) / max(np.sqrt(np.mean(b ** 2)), 1e-30))
@@ -320,11 +333,12 @@ def main():
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--wall", action="store_true")
     parser.add_argument("--filter", default="")
+    parser.add_argument("--generic", action="store_true", help="without background specialisation")
     parser.add_argument("--json")
     options = parser.parse_args()
     os.environ["TOMBAC_THREADS"] = "1"
     source = pathlib.Path(options.checkout) / "src"
-    metal, g = Metal(options.build, source / "ggml-metal/ggml-metal.metal", source), Ggml(options.libraries)
+    metal, g = Metal(options.build, source / "ggml-metal/ggml-metal.metal", source, generic=options.generic), Ggml(options.libraries)
     print(f"{platform.node()}: load {os.getloadavg()[0]:.1f}, {time.strftime('%Y-%m-%d')}, {'wall clock' if options.wall else 'processor time'}, "
           f"{options.rounds} rounds, milliseconds")
     print(f"{'':40}{'tombac':>10}{'ggml':>10}{'x ggml':>8}   difference")

@@ -9,7 +9,8 @@
 #include <time.h>
 
 const bench_peer *const bench_peers[PEER_COUNT] = {
-    &bench_peer_tombac, &bench_peer_loop, &bench_peer_loop_fast, &bench_peer_opencl, &bench_peer_blas};
+    &bench_peer_tombac, &bench_peer_loop, &bench_peer_loop_fast, &bench_peer_opencl, &bench_peer_blas,
+    &bench_peer_tombac_c};
 enum { TOMBAC = 0 };
 
 typedef struct contender {

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct state {
     tombac_device *device;
@@ -35,10 +36,8 @@ static void close_tombac(void *opaque)
     free(s);
 }
 
-static tombac_status open_kernel(state *s, const bench_case *c, tombac_error **error)
+static tombac_status open_kernel(state *s, const bench_case *c, const char *path, tombac_error **error)
 {
-    char path[1024];
-    snprintf(path, sizeof path, "%s/%s.metal", BENCH_KERNELS, c->file);
     tombac_status status = tombac_device_open("cpu", &s->device, error);
     if (status == TOMBAC_OK)
         status = tombac_library_create_from_file(s->device, path, NULL, &s->library, error);
@@ -62,7 +61,7 @@ static tombac_status bind(state *s, const bench_case *c, tombac_error **error)
         (tombac_size3){c->group[0], c->group[1], c->group[2]}, error);
 }
 
-static void *open_tombac(const bench_case *c, unsigned threads, const char **why)
+static void *open_file(const bench_case *c, const char *path, unsigned threads, const char **why)
 {
     char number[16];
     snprintf(number, sizeof number, "%u", threads);
@@ -71,11 +70,27 @@ static void *open_tombac(const bench_case *c, unsigned threads, const char **why
     tombac_error *error = NULL;
     *why = "failed";
     if (!s) return NULL;
-    tombac_status status = open_kernel(s, c, &error);
+    tombac_status status = open_kernel(s, c, path, &error);
     if (status == TOMBAC_OK) status = bind(s, c, &error);
     if (complain(c->name, status, error)) return s;
     close_tombac(s);
     return NULL;
+}
+
+static void *open_tombac(const bench_case *c, unsigned threads, const char **why)
+{
+    char path[1024];
+    snprintf(path, sizeof path, "%s/%s.metal", BENCH_KERNELS, c->file);
+    return open_file(c, path, threads, why);
+}
+
+/* The same kernel written in C. */
+static void *open_c(const bench_case *c, unsigned threads, const char **why)
+{
+    char path[1024];
+    snprintf(path, sizeof path, "%s/%s.c", BENCH_KERNELS, c->file);
+    *why = "-";
+    return access(path, R_OK) == 0 ? open_file(c, path, threads, why) : NULL;
 }
 
 static bool run_tombac(void *opaque)
@@ -101,3 +116,5 @@ static bool read_tombac(void *opaque, unsigned index, void *data, size_t size)
 
 const bench_peer bench_peer_tombac = {
     "tombac", true, open_tombac, run_tombac, write_tombac, read_tombac, close_tombac};
+const bench_peer bench_peer_tombac_c = {
+    "kernel in C", true, open_c, run_tombac, write_tombac, read_tombac, close_tombac};

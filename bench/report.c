@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { TOMBAC, LOOP, LOOP_FAST, OPENCL, BLAS };
+enum { TOMBAC, LOOP, LOOP_FAST, OPENCL, BLAS, IN_C };
 
 const char *bench_processor(void)
 {
@@ -42,8 +42,9 @@ void bench_print_head(const bench_settings *settings)
     printf(
         "Times are the fastest sample in milliseconds%s; x: times as long as Tombac on as many threads.\n\n",
         settings->processor_time ? " of processor time" : "");
-    printf("%-22s|%9s%7s |%9s%6s |%9s%6s |%9s%7s |%9s%6s ||%9s%6s |%7s |%7s\n", "kernel", "tombac 1",
-        "spread", "C", "x", "C fast", "x", "PoCL 1", "x", "OpenBLAS", "x", "tombac N", "1/N", "PoCL N",
+    printf("%-22s|%9s%7s |%9s%6s |%9s%6s |%9s%7s |%9s%6s |%9s%6s ||%9s%6s |%7s |%7s\n", "kernel", "tombac 1",
+        "spread", "C", "x", "C fast", "x", "PoCL 1", "x", "OpenBLAS", "x",
+        "in C", "x", "tombac N", "1/N", "PoCL N",
         "BLAS N");
 }
 
@@ -112,7 +113,7 @@ void bench_print_summary(const bench_row *rows, size_t count)
             }
         }
         if (number) {
-            printf("%-9s takes %5.2f times Tombac's time (geometric mean of %u kernels, one thread), is "
+            printf("%-11s takes %5.2f times Tombac's time (geometric mean of %u kernels, one thread), is "
                    "faster on %u; least: %.2f, %s\n",
                 bench_peers[peer]->name, exp(sum / number), number, lost, least, where);
         }

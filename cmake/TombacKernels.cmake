@@ -1,4 +1,4 @@
-# tombac_add_kernels(TARGET FILE... [LOCKED] [ARTIFACTS FOLDER] [KERNELS NAME...] [TARGETS check|cpu-v3|cpu-v4...]
+# tombac_add_kernels(TARGET FILE... [LOCKED] [ARTIFACTS FOLDER] [KERNELS NAME...] [TARGETS check|cpu-v3|cpu-v4|sm_80|sm_86|sm_89|sm_90...]
 #                    [SET CONSTANT=VALUE...] [DEFINES NAME[=VALUE]...] [INCLUDE_DIRECTORIES FOLDER...]
 #                    [STANDARD metal3.2] [MATH fast|relaxed|safe])
 #
@@ -76,9 +76,9 @@ function(tombac_add_kernels target)
                         WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" COMMENT "Checking ${name}.tombac" VERBATIM)
       add_dependencies(${target} ${target}_${name}_locked)
     else()
-      add_custom_command(OUTPUT "${header}" BYPRODUCTS "${artifact}" COMMAND ${command} --depfile "${header}.d"
+      add_custom_command(OUTPUT "${artifact}" "${header}" COMMAND ${command} --depfile "${header}.d"
                          DEPENDS "${source}" ${tools} DEPFILE "${header}.d"
-                         WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" COMMENT "Compiling ${name}.metal" VERBATIM)
+                         WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" COMMENT "Compiling ${file}" VERBATIM)
     endif()
     target_sources(${target} PRIVATE "${header}")
   endforeach()

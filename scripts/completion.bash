@@ -10,7 +10,7 @@ _tombac()
     case $before in
     --device) mapfile -t COMPREPLY < <(compgen -W "$(tombac info | sed -n 's/^device *\([a-z0-9:]*\):.*/\1/p')" -- "$word"); return ;;
     --math) mapfile -t COMPREPLY < <(compgen -W "fast relaxed safe" -- "$word"); return ;;
-    --target) mapfile -t COMPREPLY < <(compgen -W "check cpu-v3 cpu-v4" -- "$word"); return ;;
+    --target) mapfile -t COMPREPLY < <(compgen -W "check cpu-v3 cpu-v4 sm_80 sm_86 sm_89 sm_90" -- "$word"); return ;;
     --emit) mapfile -t COMPREPLY < <(compgen -W "source ir reflection simd asm report" -- "$word"); return ;;
     *.metal) # the kernels of the source, where a kernel comes next
         case $verb in

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what building and testing need, from Debian's packages; does nothing where all of it is present.
 set -eu
-packages="clang-22 llvm-22-dev lld-22 libclang-rt-22-dev gcc cmake ninja-build pkg-config libjansson-dev libxxhash-dev libcmocka-dev libmpfr-dev python3 python3-numpy"
+packages="clang-22 llvm-22-dev lld-22 libclang-rt-22-dev gcc cmake ninja-build pkg-config libjansson-dev libxxhash-dev libcmocka-dev libmpfr-dev libpng-dev doxygen cppcheck clang-tidy-22 python3 python3-numpy"
 missing=""
 for p in $packages; do
     dpkg-query -W -f='${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || missing="$missing $p"

@@ -3,7 +3,8 @@
 
     library_table.py --build BUILD [--check]     writes the page; --check compares it and fails if a name has no test
 
-Names come from clang's completion after `metal::`, `metal::fast::`, `metal::precise::` and `::` with the precompiled headers;
+Names come from clang's completion after `metal::`, `metal::fast::`, `metal::precise::` and `::` with the precompiled headers,
+and after the namespaces that <metal_tensor> and MetalPerformancePrimitives open with those of C++20;
 versions from src/compiler/front/features.def; tests from the text of the conformance kernels after preprocessing. Names of what
 Tombac refuses (textures, mesh and ray tracing types) are those that only the headers below declare."""
 import argparse
@@ -15,19 +16,23 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 REFUSED = ["metal_texture", "metal_imageblocks", "metal_mesh", "metal_command_buffer", "metal_raytracing",
            "metal_visible_function_table", "metal_interpolate"]
-FLAGS = ["-cc1", "-triple", "nvptx64", "-faddress-space-map-mangling=no", "-x", "c++", "-std=c++17", "-fsycl-is-device", "-O1",
+FLAGS = ["-cc1", "-triple", "nvptx64", "-faddress-space-map-mangling=no", "-x", "c++", "-fsycl-is-device", "-O1",
          "-funroll-loops", "-relaxed-aliasing", "-fno-threadsafe-statics", "-Wno-everything"]
 SCOPES = [("", "::"), ("metal", "metal::"), ("metal::fast", "metal::fast::"), ("metal::precise", "metal::precise::")]
+# What Metal 4 has: the namespace in which Metal shows the names, the one that holds them, and what is refused of it.
+OPENED = [("metal", "metal::__tensors::"), ("mpp::tensor_ops", "__tombac::mpp::tensor_ops::")]
+REFUSED_NAMES = {"int4b_format", "convolution2d", "convolution2d_descriptor", "convolution2d_activation_layout",
+                 "convolution2d_weights_layout"}
 # Names that are namespaces, or parts of Apple's library that sources specialise.
 OTHERS = {"metal", "fast", "precise", "simd", "raytracing", "_atomic", "_conjunction", "_disjunction", "_negation",
           "_numeric_limits_impl"}
 
 
-def complete(clang, pch, folder, prefix):
+def complete(clang, pch, folder, prefix, standard="c++17"):
     source = folder / "complete.cpp"
     source.write_text("auto x = " + prefix)
     column = len("auto x = " + prefix) + 1
-    output = subprocess.run([clang, *FLAGS, "-include-pch", str(pch), "-fsyntax-only",
+    output = subprocess.run([clang, *FLAGS, "-std=" + standard, "-include-pch", str(pch), "-fsyntax-only",
                              f"-code-completion-at={source}:1:{column}", str(source)], capture_output=True, text=True).stdout
     names = {re.split(r"[<\s]", line[len("COMPLETION: "):])[0] for line in output.splitlines() if line.startswith("COMPLETION: ")}
     return {name for name in names if re.fullmatch(r"[A-Za-z]\w*", name)} - OTHERS
@@ -55,6 +60,7 @@ def test_texts(clang, msl):
     for path in sorted((ROOT / "tests/conformance").glob("*.metal")):
         command = [clang, "-cc1", "-E", "-P", "-triple", "nvptx64", "-x", "c++", "-std=c++17", "-undef", "-nostdsysteminc",
                    "-nobuiltininc", "-Wno-everything", "-D__METAL_VERSION__=410", "-D__TOMBAC_MACROS_ONLY__=1", "-D__HAVE_BFLOAT__=1",
+                   "-D__HAVE_TENSOR__=1",
                    "-I", str(msl), str(path)]
         text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         text = re.sub(r'"(\\.|[^"\\])*"', "", text)
@@ -74,8 +80,14 @@ def table(build, clang):
     names = {scope: complete(clang, pch, build, prefix) for scope, prefix in SCOPES}
     names["metal"] -= names[""]
     refused, since, texts = words_of_headers(msl), versions(), test_texts(clang, msl)
+    opened = {}
+    for scope, prefix in OPENED:
+        opened[scope] = complete(clang, pch.with_name("metal20.pch"), build, prefix, "c++20") - set().union(*opened.values())
+        since.update((name, "4.0") for name in opened[scope])
+        names[scope] = names.get(scope, set()) | opened[scope]
+    refused |= REFUSED_NAMES
     rows, missing = [], []
-    for scope, _ in SCOPES:
+    for scope in names:
         for name in sorted(names[scope], key=lambda n: (n.lower(), n)):
             tests = tests_of(scope, name, texts)
             if name in refused:

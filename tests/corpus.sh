@@ -1,10 +1,10 @@
 #!/bin/bash
 # Tries Tombac on public projects' kernels:
 #
-#   tests/corpus.sh [--each] [--every N] [--device check|cpu] [--build FOLDER] [--no-run] DIR...
+#   tests/corpus.sh [--each] [--every N] [--files N] [--device check|cpu] [--build FOLDER] [--no-run] DIR...
 #
-# DIR is a checkout or a folder of checkouts (ggml, mlx, candle, gpt-oss, pytorch are known; of others, every .metal file is
-# compiled with the checkout's root and the file's folder as include folders). Prints per project how many kernels are listed, compiled
+# DIR is a checkout or a folder of checkouts (ggml, mlx, candle, gpt-oss, pytorch, torchao, hashcat, risc0 are known; of others, every
+# .metal file is compiled with the checkout's root and the file's folder as include folders). --files N: every N-th file. Prints per project how many kernels are listed, compiled
 # with their whole files, compiled alone (--each; every N-th with --every) and executed and compared with NumPy, and what failed with
 # its first error line. Exit status 0 if nothing failed.
 set -u
@@ -13,12 +13,14 @@ build=$here/../build
 device=check
 each=()
 run=yes
+step=1
 python=/usr/bin/python3 # the system's: NumPy is its package
 
 while [ $# -gt 0 ]; do
     case $1 in
         --each) each+=(--each) ;;
         --every) each+=(--every "$2"); shift ;;
+        --files) step=$2; shift ;;
         --device) device=$2; shift ;;
         --build) build=$2; shift ;;
         --no-run) run=no ;;
@@ -30,8 +32,9 @@ done
 [ $# -gt 0 ] || { sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 status=0
 
-# metal_files FOLDER: its .metal files, sorted, without those that need what Tombac does not offer (MetalPerformancePrimitives).
+# metal_files FOLDER: its .metal files, sorted, without those that need metal4.0; tensor_files FOLDER: those.
 metal_files() { find "$1" -name '*.metal' ! -name '*_nax.metal' -type f | sort; }
+tensor_files() { find "$1" -name '*_nax.metal' -type f | sort; }
 
 # project NAME CHECKOUT DRIVER INCLUDES-AND-DEFINES... -- FILE...
 project() {
@@ -40,6 +43,11 @@ project() {
     while [ "$1" != -- ]; do flags+=("$1"); shift; done
     shift
     [ $# -gt 0 ] || return 0
+    if [ "$step" -gt 1 ]; then
+        local chosen
+        mapfile -t chosen < <(printf '%s\n' "$@" | awk -v n="$step" 'NR % n == 1')
+        set -- "${chosen[@]}"
+    fi
     output=$("$python" "$here/corpus/compile.py" "${each[@]}" --engine "$device" "${flags[@]}" "$build/bin/tombac-cc" "$@") || status=1
     printf '%s\n' "$output" | grep -v '^COMPILED'
     local compiled executed=
@@ -54,14 +62,41 @@ project() {
     printf '%s\n' "$executed"
 }
 
+# hashcat's kernels switch to Metal by __METAL__; the defines are those of src/backend.c for an Apple GPU and a fast hash under
+# attack by a mask, the digest's words those of MD5.
+hashcat() {
+    local d=$1 defines=() name
+    shift
+    for name in ADD ADDC SUB SUBC VADD VADDC VADD_CO VADDC_CO VSUB VSUBB VSUB_CO VSUBB_CO VPERM VADD3 VBFE BFE LOP3 MOV64 PRMT SHFW; do
+        defines+=(-D "HAS_$name=0")
+    done
+    defines+=(-D KERNEL_STATIC -D INCLUDE_PATH=OpenCL -D 'XM2S(x)=#x' -D 'M2S(x)=XM2S(x)' -D MAX_THREADS_PER_BLOCK=1024
+        -D IS_APPLE_SILICON -D LOCAL_MEM_TYPE=1 -D VENDOR_ID=2 -D CUDA_ARCH=0 -D VECT_SIZE=1 -D DEVICE_TYPE=4 -D DGST_R0=0 -D DGST_R1=3
+        -D DGST_R2=2 -D DGST_R3=1 -D DGST_ELEM=4 -D KERN_TYPE=0 -D ATTACK_EXEC=11 -D ATTACK_KERN=3 -D ATTACK_MODE=3)
+    project hashcat "$d" hashcat.py -x metal -I "$d" -I "$d/OpenCL" "${defines[@]}" -- "$@"
+}
+
+# PyTorch's low-bit kernels are one source, made of the files that metal.yaml names, in the order of their names.
+torchao() {
+    local kernels=$1/torchao/experimental/kernels/mps folder
+    folder=$(mktemp -d)
+    sed -n 's/^ *file: *//p' "$kernels/metal.yaml" | sort -u | while read -r file; do cat "$kernels/metal/$file"; done >"$folder/lowbit.metal"
+    project torchao "$1" torchao.py -I "$kernels/metal" -- "$folder/lowbit.metal"
+    rm -r "$folder"
+}
+
 # checkout DIR: one project, known by its files. False if DIR is none.
 checkout() {
     local d=$1 files
     if [ -e "$d/src/ggml-metal/ggml-metal.metal" ]; then
         project ggml "$d" ggml.py -I "$d/src" -D GGML_METAL_HAS_BF16=1 -- "$d/src/ggml-metal/ggml-metal.metal"
+        project 'ggml with tensors' "$d" '' --std metal4.0 -I "$d/src" -D GGML_METAL_HAS_BF16=1 -D GGML_METAL_HAS_TENSOR=1 -- \
+            "$d/src/ggml-metal/ggml-metal.metal"
     elif [ -d "$d/mlx/backend/metal/kernels" ]; then
         mapfile -t files < <(metal_files "$d/mlx/backend/metal/kernels")
         project mlx "$d" mlx.py -I "$d" -- "${files[@]}"
+        mapfile -t files < <(tensor_files "$d/mlx/backend/metal/kernels")
+        project 'mlx with tensors' "$d" '' --std metal4.0 -I "$d" -- "${files[@]}"
     elif [ -d "$d/candle-metal-kernels" ]; then
         mapfile -t files < <(metal_files "$d/candle-metal-kernels")
         project candle "$d" "" -I "$d/candle-metal-kernels/src/metal_src" -I "$d/candle-metal-kernels/src" -- "${files[@]}"
@@ -71,6 +106,17 @@ checkout() {
     elif [ -d "$d/aten/src/ATen/native/mps/kernels" ]; then
         mapfile -t files < <(metal_files "$d/aten/src/ATen/native/mps/kernels")
         project pytorch "$d" "" -I "$d" -I "$d/aten/src" -- "${files[@]}"
+    elif [ -e "$d/OpenCL/inc_vendor.h" ]; then
+        mapfile -t files < <(find "$d/OpenCL" -name '*.cl' ! -name 'inc_*' -type f | sort)
+        hashcat "$d" "${files[@]}"
+    elif [ -d "$d/risc0/build_kernel/kernels/metal" ]; then
+        local riscv=$d/risc0/circuit/rv32im-sys/cxx/hal/metal/kernels
+        mapfile -t files < <(find "$d/risc0" -name '*.metal' ! -path "$riscv/*" -type f | sort)
+        project risc0 "$d" "" -I "$d/risc0/build_kernel/kernels/metal" -- "${files[@]}"
+        mapfile -t files < <(metal_files "$riscv")
+        project 'risc0 for rv32im' "$d" risc0.py -I "$riscv" -- "${files[@]}"
+    elif [ -e "$d/torchao/experimental/kernels/mps/metal.yaml" ]; then
+        torchao "$d"
     elif [ -n "$(find "$d" -name '*.metal' -print -quit)" ] && { [ -e "$d/.git" ] || [ -n "$(find "$d" -maxdepth 1 -type f -print -quit)" ]; }; then
         mapfile -t files < <(metal_files "$d")
         local folders=() f

@@ -1,6 +1,9 @@
-/* What the precompiled header is made of: the whole library, once, without its macros. */
+/* What the precompiled headers are made of: the whole library, once, without its macros. */
 #pragma once
 #include <metal_stdlib>
+#include <metal_cooperative_tensor>
+#include <metal_tensor>
+#include <MetalPerformancePrimitives/MetalPerformancePrimitives.h>
 #include <simd/simd.h>
 #include <__tombac/async_copy.h>
 #include <__tombac/private.h>

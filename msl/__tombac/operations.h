@@ -5,14 +5,18 @@
 
 namespace __tombac
 {
-/* __METAL_VERSION__ of the compilation: the front end defines it in front of the source. */
-extern const unsigned language;
+/* __METAL_VERSION__ and Apple GPU family of the compilation: the front end defines it in front of the source. */
+extern const unsigned language, family;
 
 __TB_PURE uint lane() __asm__("__tombac_lane");
 __TB_PURE uint simdgroup() __asm__("__tombac_simdgroup");
+__TB_PURE uint simdgroups_per_threadgroup() __asm__("__tombac_simdgroups_per_threadgroup");
 
 /* The rewriter's note of max_total_threads_per_threadgroup in a template: for ir/, no engine sees it. */
 __attribute__((nothrow)) void limit(uint) __asm__("__tombac_limit");
+
+/* Left in the code of a kernel for an older GPU family: for ir/, which makes an error of it. */
+__attribute__((nothrow)) void needs_apple8() __asm__("__tombac_needs_apple8");
 
 /* Which memory a pointer refers to. */
 __TB_PURE bool is_thread(const volatile void *) __asm__("__tombac_is_thread");

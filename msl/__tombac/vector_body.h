@@ -12,6 +12,15 @@
 #define __TB_SPLAT_CAST(C, ...) C(T(value))
 #define __TB_CONVERT(C, ...) C(T(other.C))
 #define __TB_COPY(C, ...) C(other.C)
+/* A list {a, b}: elements in order, then zeros, wherever it stands (in structs and arrays too). What is too long is
+ * seen by clang where the elements are constants, else by ir/, because the call below stays. */
+#define __TB_PLACE_x 0
+#define __TB_PLACE_y 1
+#define __TB_PLACE_z 2
+#define __TB_PLACE_w 3
+#define __TB_ITEM(C, ...) C(__item<__TB_N, __TB_PLACE_##C>(list))
+#define __TB_LIST_LIMIT                                                                                      \
+    __attribute__((diagnose_if(list.size() > __TB_N, "a list for a vector has too many elements", "error")))
 
 template <typename T> struct alignas(sizeof(T) * (__TB_N == 2 ? 2 : 4)) vec<T, __TB_N> {
     typedef T value_type;
@@ -26,19 +35,17 @@ template <typename T> struct alignas(sizeof(T) * (__TB_N == 2 ? 2 : 4)) vec<T, _
     {
     }
     __TB_CONST_FN vec(__TB_LANES(__TB_TAKE)) : __TB_LANES(__TB_FROM) {}
+    __TB_CONST_FN vec(std::initializer_list<T> list) __TB_LIST_LIMIT : __TB_LANES(__TB_ITEM) {}
 #if __TB_N == 3
-    __TB_CONST_FN vec(T a, T b) : x(a), y(b), z(T(0)) {} /* the start of a braced list: {a, b} */
-    __TB_CONST_FN vec(vec<T, 2> a, T b) : x(a.x), y(a.y), z(b) {}
-    __TB_CONST_FN vec(T a, vec<T, 2> b) : x(a), y(b.x), z(b.y) {}
+    __TB_TWO_PARTS(2, 1) __TB_CONST_FN vec(A a, B b) : vec(a.x, a.y, T(b)) {}
+    __TB_TWO_PARTS(1, 2) __TB_CONST_FN vec(A a, B b) : vec(T(a), b.x, b.y) {}
 #elif __TB_N == 4
-    __TB_CONST_FN vec(T a, T b) : x(a), y(b), z(T(0)), w(T(0)) {}
-    __TB_CONST_FN vec(T a, T b, T c) : x(a), y(b), z(c), w(T(0)) {}
-    __TB_CONST_FN vec(vec<T, 2> a, vec<T, 2> b) : x(a.x), y(a.y), z(b.x), w(b.y) {}
-    __TB_CONST_FN vec(vec<T, 2> a, T b, T c) : x(a.x), y(a.y), z(b), w(c) {}
-    __TB_CONST_FN vec(T a, vec<T, 2> b, T c) : x(a), y(b.x), z(b.y), w(c) {}
-    __TB_CONST_FN vec(T a, T b, vec<T, 2> c) : x(a), y(b), z(c.x), w(c.y) {}
-    __TB_CONST_FN vec(vec<T, 3> a, T b) : x(a.x), y(a.y), z(a.z), w(b) {}
-    __TB_CONST_FN vec(T a, vec<T, 3> b) : x(a), y(b.x), z(b.y), w(b.z) {}
+    __TB_TWO_PARTS(2, 2) __TB_CONST_FN vec(A a, B b) : vec(a.x, a.y, b.x, b.y) {}
+    __TB_TWO_PARTS(3, 1) __TB_CONST_FN vec(A a, B b) : vec(a.x, a.y, a.z, T(b)) {}
+    __TB_TWO_PARTS(1, 3) __TB_CONST_FN vec(A a, B b) : vec(T(a), b.x, b.y, b.z) {}
+    __TB_THREE_PARTS(2, 1, 1) __TB_CONST_FN vec(A a, B b, C c) : vec(a.x, a.y, T(b), T(c)) {}
+    __TB_THREE_PARTS(1, 2, 1) __TB_CONST_FN vec(A a, B b, C c) : vec(T(a), b.x, b.y, T(c)) {}
+    __TB_THREE_PARTS(1, 1, 2) __TB_CONST_FN vec(A a, B b, C c) : vec(T(a), T(b), c.x, c.y) {}
 #endif
     template <typename U> __TB_CONST_FN explicit vec(vec<U, __TB_N> other) : __TB_LANES(__TB_CONVERT) {}
     template <typename U>
@@ -135,19 +142,17 @@ template <typename T> struct __packed_vec<vec<T, __TB_N>> {
     {
     }
     __TB_CONST_FN __packed_vec(__TB_LANES(__TB_TAKE)) : __TB_LANES(__TB_FROM) {}
+    __TB_CONST_FN __packed_vec(std::initializer_list<T> list) __TB_LIST_LIMIT : __TB_LANES(__TB_ITEM) {}
 #if __TB_N == 3
-    __TB_CONST_FN __packed_vec(T a, T b) : __packed_vec(__vector(a, b)) {}
-    __TB_CONST_FN __packed_vec(vec<T, 2> a, T b) : __packed_vec(__vector(a, b)) {}
-    __TB_CONST_FN __packed_vec(T a, vec<T, 2> b) : __packed_vec(__vector(a, b)) {}
+    __TB_TWO_PARTS(2, 1) __TB_CONST_FN __packed_vec(A a, B b) : __packed_vec(a.x, a.y, T(b)) {}
+    __TB_TWO_PARTS(1, 2) __TB_CONST_FN __packed_vec(A a, B b) : __packed_vec(T(a), b.x, b.y) {}
 #elif __TB_N == 4
-    __TB_CONST_FN __packed_vec(T a, T b) : __packed_vec(__vector(a, b)) {}
-    __TB_CONST_FN __packed_vec(T a, T b, T c) : __packed_vec(__vector(a, b, c)) {}
-    __TB_CONST_FN __packed_vec(vec<T, 2> a, vec<T, 2> b) : __packed_vec(__vector(a, b)) {}
-    __TB_CONST_FN __packed_vec(vec<T, 2> a, T b, T c) : __packed_vec(__vector(a, b, c)) {}
-    __TB_CONST_FN __packed_vec(T a, vec<T, 2> b, T c) : __packed_vec(__vector(a, b, c)) {}
-    __TB_CONST_FN __packed_vec(T a, T b, vec<T, 2> c) : __packed_vec(__vector(a, b, c)) {}
-    __TB_CONST_FN __packed_vec(vec<T, 3> a, T b) : __packed_vec(__vector(a, b)) {}
-    __TB_CONST_FN __packed_vec(T a, vec<T, 3> b) : __packed_vec(__vector(a, b)) {}
+    __TB_TWO_PARTS(2, 2) __TB_CONST_FN __packed_vec(A a, B b) : __packed_vec(a.x, a.y, b.x, b.y) {}
+    __TB_TWO_PARTS(3, 1) __TB_CONST_FN __packed_vec(A a, B b) : __packed_vec(a.x, a.y, a.z, T(b)) {}
+    __TB_TWO_PARTS(1, 3) __TB_CONST_FN __packed_vec(A a, B b) : __packed_vec(T(a), b.x, b.y, b.z) {}
+    __TB_THREE_PARTS(2, 1, 1) __TB_CONST_FN __packed_vec(A a, B b, C c) : __packed_vec(a.x, a.y, T(b), T(c)) {}
+    __TB_THREE_PARTS(1, 2, 1) __TB_CONST_FN __packed_vec(A a, B b, C c) : __packed_vec(T(a), b.x, b.y, T(c)) {}
+    __TB_THREE_PARTS(1, 1, 2) __TB_CONST_FN __packed_vec(A a, B b, C c) : __packed_vec(T(a), T(b), c.x, c.y) {}
 #endif
     template <typename U> __TB_CONST_FN explicit __packed_vec(vec<U, __TB_N> other) : __TB_LANES(__TB_CONVERT)
     {
@@ -186,6 +191,12 @@ template <typename T> struct __packed_vec<vec<T, __TB_N>> {
 #undef __TB_SPLAT_CAST
 #undef __TB_CONVERT
 #undef __TB_COPY
+#undef __TB_PLACE_x
+#undef __TB_PLACE_y
+#undef __TB_PLACE_z
+#undef __TB_PLACE_w
+#undef __TB_ITEM
+#undef __TB_LIST_LIMIT
 #undef __TB_BINARY_LANE
 #undef __TB_BINARY
 #undef __TB_ASSIGN

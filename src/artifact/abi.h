@@ -14,6 +14,7 @@
 #define TB_ABI_VERSION 1 /* goes into artifacts; raise it when anything in this file changes */
 
 enum { TB_SIMD_WIDTH = 32, TB_MAX_THREADS_PER_THREADGROUP = 1024, TB_MAX_THREADGROUP_MEMORY = 32768 };
+enum { TB_MAX_BUFFERS = 31, TB_MAX_FUNCTION_CONSTANTS = 65536 }; /* indices count from 0 */
 
 /* All values are in threads or threadgroups; index 0, 1, 2 is x, y, z. The first block is fixed during a launch, the second
  * belongs to the threadgroup that runs. Kernels load from it at the offset of the field. */

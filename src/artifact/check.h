@@ -67,7 +67,8 @@ typedef struct tb_check_info {
 typedef enum tb_check_access {
     TB_CHECK_LOAD, TB_CHECK_STORE, TB_CHECK_ATOMIC
 } tb_check_access;
-typedef enum tb_check_space { TB_CHECK_DEVICE = 1, TB_CHECK_THREADGROUP = 3 } tb_check_space;
+/* GENERIC: a pointer whose memory is not known when the kernel is compiled. */
+typedef enum tb_check_space { TB_CHECK_GENERIC = 0, TB_CHECK_DEVICE = 1, TB_CHECK_THREADGROUP = 3 } tb_check_space;
 typedef enum tb_check_fault { TB_CHECK_DIVISION_BY_ZERO, TB_CHECK_DIVISION_OVERFLOW } tb_check_fault;
 
 /* Functions of the driver. Those marked * do not return to the kernel: they end the launch.

@@ -96,7 +96,10 @@ static void drain(int *fd, tb_text *text)
     else if (got == 0 || (errno != EINTR && errno != EAGAIN)) close_end(fd);
 }
 
-/* Feeds and drains the pipes until the child closed both outputs, or the time is over or it wrote too much (false). */
+enum { CANCEL_MILLISECONDS = 5 }; /* between looks */
+
+/* Feeds and drains the pipes until the child closed both outputs, or the time is over, it is cancelled or it wrote too much
+ * (false). */
 static bool pump(tb_process *process, pipes *p, double deadline)
 {
     size_t fed = 0;
@@ -110,6 +113,11 @@ static bool pump(tb_process *process, pipes *p, double deadline)
             double left = deadline - now();
             if (left <= 0) return false;
             wait = left > 60 ? 60000 : (int)(left * 1000) + 1;
+        }
+        if (process->cancelled) {
+            process->was_cancelled = atomic_load(process->cancelled);
+            if (process->was_cancelled) return false;
+            if (wait < 0 || wait > CANCEL_MILLISECONDS) wait = CANCEL_MILLISECONDS;
         }
         if (poll(polled, 3, wait) < 0 && errno != EINTR) return true;
         if (polled[0].revents) drain(&p->read[OUT], &process->output);
@@ -129,7 +137,7 @@ tombac_status tb_process_run(tb_process *process, tombac_error **error)
 {
     pipes p;
     process->output = process->errors = (tb_text){0};
-    process->timed_out = process->wrote_too_much = false;
+    process->timed_out = process->wrote_too_much = process->was_cancelled = false;
     if (!pipes_open(&p)) return tb_fail_errno(error, "cannot create a pipe");
     /* A child that exits early must not kill the caller by SIGPIPE: block it in this thread, and eat it. */
     sigset_t pipe_signal, before;
@@ -153,7 +161,7 @@ tombac_status tb_process_run(tb_process *process, tombac_error **error)
     while (failed < 0 && errno == EINTR);
     double deadline = process->time_limit > 0 ? now() + process->time_limit : 0;
     if (failed <= 0 && !pump(process, &p, deadline)) {
-        process->timed_out = !process->wrote_too_much;
+        process->timed_out = !process->wrote_too_much && !process->was_cancelled;
         kill(-pid, SIGKILL);
         kill(pid, SIGKILL);
     }
@@ -166,6 +174,8 @@ tombac_status tb_process_run(tb_process *process, tombac_error **error)
     } else if (process->timed_out) {
         status = tb_fail(error, TOMBAC_ERROR_TIMEOUT, "'%s' ran longer than %g s and was stopped", process->arguments[0],
             process->time_limit);
+    } else if (process->was_cancelled) {
+        status = tb_fail(error, TOMBAC_ERROR_COMPILER, "'%s' was stopped", process->arguments[0]);
     } else if (process->wrote_too_much) {
         status = tb_fail(error, TOMBAC_ERROR_IO, "'%s' wrote more than %zu bytes and was stopped", process->arguments[0],
             process->output_limit);

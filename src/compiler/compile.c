@@ -40,19 +40,44 @@ static char *find_library(const char *variable, const char *file)
     return tb_text_take(&path);
 }
 
+static bool starts_with_digit(const char *text)
+{
+    return text[0] >= '0' && text[0] <= '9';
+}
+
 /* A constant's left side is an index where it starts with a digit. */
 static ir_constant_value *convert_constants(const cc_request *request)
 {
     ir_constant_value *values = calloc(request->constant_count + 1, sizeof *values);
     for (size_t i = 0; values && i < request->constant_count; i++) {
         const cc_constant *given = &request->constants[i];
-        bool by_index = given->name[0] >= '0' && given->name[0] <= '9';
+        bool by_index = starts_with_digit(given->name);
         values[i] = (ir_constant_value){.name = by_index ? NULL : given->name,
             .index = by_index ? (uint32_t)strtoul(given->name, NULL, 10) : 0,
             .bytes = given->bytes,
             .size = given->size};
     }
     return values;
+}
+
+/* What --argument and --threadgroup fix. */
+static tombac_status specialise(const cc_request *request, ir_kernel *kernel, tombac_error **error)
+{
+    if (!request->argument_count && !request->threadgroup[0]) return TOMBAC_OK;
+    ir_argument_value *values = calloc(request->argument_count + 1, sizeof *values);
+    if (!values) return tb_fail_memory(error);
+    ir_specialisation specialisation = {.arguments = values, .argument_count = request->argument_count};
+    memcpy(specialisation.threadgroup, request->threadgroup, sizeof request->threadgroup);
+    tombac_status status = TOMBAC_OK;
+    for (size_t i = 0; i < request->argument_count && status == TOMBAC_OK; i++) {
+        const cc_constant *given = &request->arguments[i];
+        if (!starts_with_digit(given->name))
+            status = tb_fail(error, TOMBAC_ERROR_ARGUMENT, "--argument takes an index, not '%s'", given->name);
+        values[i] = (ir_argument_value){(uint32_t)strtoul(given->name, NULL, 10), given->bytes, given->size};
+    }
+    if (status == TOMBAC_OK) status = ir_specialise(kernel, &specialisation, error);
+    free(values);
+    return status;
 }
 
 static bool is_engine(const cc_request *request, const char *name)
@@ -129,18 +154,35 @@ static tombac_status open_job(const cc_request *request, job *j, tb_text *diagno
 
 static tombac_status require_engine(const cc_request *request, tombac_error **error)
 {
+    if ((request->argument_count || request->threadgroup[0]) && !is_engine(request, "cpu"))
+        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "only the engine cpu specialises kernels");
     if (is_engine(request, "check") || is_engine(request, "cpu") || is_engine(request, "cuda")) return TOMBAC_OK;
     return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "--engine takes check, cpu or cuda, not '%s'",
         request->engine ? request->engine : "");
 }
 
-static tombac_status generate_cpu(
+static cpu_options cpu_options_of(const cc_request *request, const ir_kernel *kernel)
+{
+    cpu_options options = {.target = kernel->target, .whole = request->threadgroup[0] != 0};
+    memcpy(options.threads, options.whole ? request->threadgroup : kernel->kernel->required_threads, sizeof options.threads);
+    return options;
+}
+
+/* Scalar optimisation, as far as no lanes matter. */
+static tombac_status optimise(const cc_request *request, ir_kernel *kernel, tombac_error **error)
+{
+    tombac_status status = ir_optimise(kernel, error);
+    if (status != TOMBAC_OK) return status;
+    ir_contract(kernel);
+    return specialise(request, kernel, error);
+}
+
+static tombac_status generate_cpu(const cc_request *request,
     ir_kernel *kernel, bool assembly, tb_text *object, size_t *context_size, tombac_error **error)
 {
-    cpu_options options = {.target = kernel->target};
-    memcpy(options.threads, kernel->kernel->required_threads, sizeof options.threads);
+    cpu_options options = cpu_options_of(request, kernel);
     cpu_set_llvm_options();
-    tombac_status status = ir_optimise(kernel, error);
+    tombac_status status = optimise(request, kernel, error);
     if (status != TOMBAC_OK || !assembly) {
         return status == TOMBAC_OK ? cpu_compile(kernel->module, &options, object, context_size, error)
                                    : status;
@@ -178,7 +220,7 @@ static tombac_status generate(const cc_request *request, ir_kernel *kernel, bool
     size_t *context_size, tombac_error **error)
 {
     *context_size = 0;
-    tombac_status status = is_engine(request, "cpu")    ? generate_cpu(kernel, assembly, object, context_size, error)
+    tombac_status status = is_engine(request, "cpu")    ? generate_cpu(request, kernel, assembly, object, context_size, error)
                            : is_engine(request, "cuda") ? generate_cuda(request, kernel, object, error)
                                                         : check_compile(kernel, assembly, object, error);
     if (status != TOMBAC_OK) tb_error_set_kernel(error, kernel->kernel->name);
@@ -287,11 +329,10 @@ tombac_status cc_emit_simd(const cc_request *request, tb_text *output, tb_text *
     for_cpu.engine = "cpu";
     tombac_status status = open_job(&for_cpu, &j, diagnostics, error);
     if (status != TOMBAC_OK) return status;
-    cpu_options options = {.target = j.kernel->target};
+    cpu_options options = cpu_options_of(request, j.kernel);
     size_t context_size;
-    memcpy(options.threads, j.kernel->kernel->required_threads, sizeof options.threads);
     cpu_set_llvm_options();
-    status = ir_optimise(j.kernel, error);
+    status = optimise(&for_cpu, j.kernel, error);
     if (status == TOMBAC_OK) status = cpu_vectorise(j.kernel->module, &options, &context_size, error);
     if (status == TOMBAC_OK) status = cpu_optimise(j.kernel->module, j.kernel->machine, error);
     if (status == TOMBAC_OK) {

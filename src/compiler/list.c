@@ -61,8 +61,9 @@ static json_t *list_dependencies(const front_unit *unit)
         const front_dependency *d = front_dependency_at(unit, i);
         char hash[17];
         snprintf(hash, sizeof hash, "%016" PRIx64, d->hash);
-        json_array_append_new(
-            list, json_pack("{s:s, s:I, s:s}", "path", d->path, "size", (json_int_t)d->size, "hash", hash));
+        json_array_append_new(list,
+            d->absent ? json_pack("{s:s, s:b}", "path", d->path, "absent", 1)
+                      : json_pack("{s:s, s:I, s:s}", "path", d->path, "size", (json_int_t)d->size, "hash", hash));
     }
     return list;
 }

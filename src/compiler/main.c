@@ -1,8 +1,10 @@
 /* tombac-cc: Metal source to kernels, as a process of its own. Command line and exit status: docs/architecture.md,
  * "The compiler process". A verb is one line in a table below and one function (verbs.h). */
+#include "artifact/abi.h"
 #include "compiler/verbs.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +41,8 @@ static const char usage[] =
     "options: -x c|metal (default: C where the name ends in .c), -std=NAME, -DNAME[=VALUE], -IFOLDER, --math fast|relaxed|safe, -g, -w (no warnings), --name NAME,\n"
     "         -Wmetal-addr-spaces (member functions without an address space), --fix (check: adds `thread` to them),\n"
     "         --target x86-64-v3|x86-64-v4 (default: this processor's), sm_80|sm_86|sm_89|sm_90 (engine cuda)\n"
+    "to specialise for one launch (engine cpu): --argument INDEX=0xBYTES (what [[buffer(INDEX)]], in constant memory, holds),\n"
+    "         --threadgroup X,Y,Z (the size of all threadgroups)\n"
     "SOURCE - is standard input; --name is its name in messages.\n";
 
 /* What the command line says; owns its lists. */
@@ -46,7 +50,7 @@ typedef struct command {
     cc_request request;
     const char *verb, *name;
     const char **defines, **folders; /* as many slots as there are arguments */
-    cc_constant *constants;
+    cc_constant *constants, *values; /* of --constant and --argument */
     unsigned char *bytes; /* of all constants */
     size_t bytes_used;
     tb_text source;
@@ -69,15 +73,14 @@ static int hex_digit(char c)
 }
 
 /* NAME=0xBYTES; cuts the argument at the '='. */
-static bool parse_constant(command *c, char *argument)
+static bool parse_constant(command *c, char *argument, cc_constant *constant)
 {
     char *equal = strchr(argument, '=');
     if (!equal || equal == argument || equal[1] != '0' || (equal[2] != 'x' && equal[2] != 'X'))
-        return complain("--constant takes NAME=0xBYTES, not '%s'", argument);
+        return complain("--constant and --argument take NAME=0xBYTES, not '%s'", argument);
     const char *digits = equal + 3;
     size_t count = strlen(digits);
     if (count == 0 || count % 2) return complain("'%s' has no whole bytes", argument);
-    cc_constant *constant = &c->constants[c->request.constant_count++];
     constant->name = argument;
     constant->bytes = c->bytes + c->bytes_used;
     constant->size = count / 2;
@@ -88,6 +91,18 @@ static bool parse_constant(command *c, char *argument)
     }
     *equal = 0;
     return true;
+}
+
+static bool parse_threadgroup(command *c, const char *value)
+{
+    uint32_t *size = c->request.threadgroup;
+    int used = 0;
+    uint64_t threads = 0;
+    if (strspn(value, "0123456789,") == strlen(value) && strlen(value) < 16 &&
+        sscanf(value, "%" SCNu32 ",%" SCNu32 ",%" SCNu32 "%n", &size[0], &size[1], &size[2], &used) == 3 && !value[used])
+        threads = (uint64_t)size[0] * size[1] * size[2];
+    return (threads && threads <= TB_MAX_THREADS_PER_THREADGROUP) ||
+           complain("--threadgroup takes X,Y,Z, not '%s'", value);
 }
 
 static bool parse_math(command *c, const char *value)
@@ -119,7 +134,7 @@ static char *joined_or_next(const char *option, char **arguments, int count, int
 static bool parse_option(command *c, char **arguments, int count, int *i)
 {
     static const char *const with_value[] = {"--math", "--name", "--kernel", "--engine", "--target",
-        "--what", "--constant"};
+        "--what", "--constant", "--argument", "--threadgroup"};
     front_options *options = &c->request.options;
     char *argument = arguments[*i], *value;
     if (!strncmp(argument, "-std=", 5)) options->standard = argument + 5;
@@ -144,7 +159,9 @@ static bool parse_option(command *c, char **arguments, int count, int *i)
         case 3: c->request.engine = value; break;
         case 4: c->request.target = value; break;
         case 5: c->request.what = value; break;
-        default: return parse_constant(c, value);
+        case 6: return parse_constant(c, value, &c->constants[c->request.constant_count++]);
+        case 7: return parse_constant(c, value, &c->values[c->request.argument_count++]);
+        default: return parse_threadgroup(c, value);
         }
     }
     return true;
@@ -174,8 +191,9 @@ static bool parse(command *c, int count, char **arguments)
     c->defines = calloc((size_t)count + 1, sizeof *c->defines);
     c->folders = calloc((size_t)count + 1, sizeof *c->folders);
     c->constants = calloc((size_t)count + 1, sizeof *c->constants);
+    c->values = calloc((size_t)count + 1, sizeof *c->values);
     c->bytes = malloc(room + 1);
-    if (!c->defines || !c->folders || !c->constants || !c->bytes) return complain("%s", "out of memory");
+    if (!c->defines || !c->folders || !c->constants || !c->values || !c->bytes) return complain("%s", "out of memory");
     c->request.options.warnings = true;
     c->verb = arguments[1];
     for (int i = 2; i < count; i++) {
@@ -196,6 +214,7 @@ static bool parse(command *c, int count, char **arguments)
     c->request.options.defines = c->defines;
     c->request.options.include_folders = c->folders;
     c->request.constants = c->constants;
+    c->request.arguments = c->values;
     return true;
 }
 
@@ -268,6 +287,7 @@ int main(int count, char **arguments)
     free(c.defines);
     free(c.folders);
     free(c.constants);
+    free(c.values);
     free(c.bytes);
     tb_text_free(&c.source);
     return result;

@@ -8,7 +8,8 @@
 
 #include "compiler/front/front.h"
 
-/* A function constant as given on the command line: --constant NAME=0xBYTES. */
+/* A function constant as given on the command line, --constant NAME=0xBYTES, or the bytes of an argument, --argument
+ * INDEX=0xBYTES. */
 typedef struct cc_constant {
     const char *name;           /* its name, or its index in decimal digits */
     const unsigned char *bytes; /* in memory order */
@@ -23,6 +24,9 @@ typedef struct cc_request {
     const char *kernel, *engine, *target, *what, *output_path; /* NULL where not given */
     const cc_constant *constants;
     size_t constant_count;
+    const cc_constant *arguments; /* to specialise for */
+    size_t argument_count;
+    uint32_t threadgroup[3]; /* 0: not given */
     bool fix; /* check: write what the warnings propose into the files */
 } cc_request;
 

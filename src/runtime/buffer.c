@@ -257,6 +257,11 @@ size_t tombac_buffer_count(const tombac_buffer *buffer)
     return buffer ? buffer->count : 0;
 }
 
+tombac_device *tombac_buffer_device(const tombac_buffer *buffer)
+{
+    return buffer ? buffer->storage->device : NULL;
+}
+
 void *tombac_buffer_contents(tombac_buffer *buffer)
 {
     if (!buffer) return NULL;

@@ -60,13 +60,13 @@ static tombac_status wait_and_open(rt_storage *storage, bool write, tombac_error
             storage->host_writer = true;
         else
             storage->host_readers++;
-        for (tombac_operation *operation; (operation = pending(storage, write));) {
+        for (tombac_operation *operation; status == TOMBAC_OK && (operation = pending(storage, write));) {
             pthread_mutex_unlock(lock);
-            rt_operation_wait_quietly(operation);
+            status = rt_operation_wait_quietly(operation, error);
             tombac_operation_release(operation);
             pthread_mutex_lock(lock);
         }
-        status = report_failure(storage, error);
+        if (status == TOMBAC_OK) status = report_failure(storage, error);
         if (status != TOMBAC_OK && write) storage->host_writer = false;
         if (status != TOMBAC_OK && !write) storage->host_readers--;
     }

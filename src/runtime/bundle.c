@@ -5,6 +5,7 @@
 #include "runtime/json.h"
 #include "runtime/target.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@ typedef struct entry {
 
 struct rt_bundle {
     char *name;
+    char *standard; /* of its sources; NULL: not said */
     tb_text bytes;
     tb_artifact artifact;
     entry *entries;
@@ -78,6 +80,8 @@ static tombac_status read_index(
     if (json.status == TOMBAC_OK && format != TB_BUNDLE_FORMAT)
         json.status = tb_fail(error, TOMBAC_ERROR_ARTIFACT, "%s: bundle format %llu, this Tombac needs %d",
             bundle->name, (unsigned long long)format, TB_BUNDLE_FORMAT);
+    const char *standard = json_string_value(json_object_get(json_object_get(root, "options"), "standard"));
+    if (standard && !(bundle->standard = strdup(standard)) && json.status == TOMBAC_OK) json.status = tb_fail_memory(error);
     const json_t *kernels = rt_json_array(&json, root, "kernels");
     bundle->entries =
         rt_json_elements(&json, kernels, "kernels", sizeof *bundle->entries, &bundle->entry_count);
@@ -143,6 +147,7 @@ void rt_bundle_close(rt_bundle *bundle)
     }
     free(bundle->entries);
     tb_text_free(&bundle->bytes);
+    free(bundle->standard);
     free(bundle->name);
     free(bundle);
 }
@@ -170,8 +175,8 @@ static tombac_status absent(const rt_bundle *bundle, const rt_request *request, 
             same_values(e, request) ? "" : " with other function constants");
     }
     tombac_status status = tb_fail(error, TOMBAC_ERROR_ARTIFACT,
-        "'%s' has no code of kernel '%s' for the device '%s' on this processor (%s); it was built for %s",
-        bundle->name, request->kernel, request->engine, request->target,
+        "'%s' has no code of kernel '%s' for the device '%s' on this %s (%s); it was built for %s",
+        bundle->name, request->kernel, request->engine, request->driver_target ? "machine" : "processor", request->target,
         others.size ? tb_text_string(&others) : "nothing");
     tb_text_free(&others);
     return status;
@@ -185,13 +190,29 @@ tombac_status rt_bundle_find(const rt_bundle *bundle, const rt_request *request,
         const entry *e = &bundle->entries[i];
         bool fits = strcmp(e->name, request->kernel) == 0 && strcmp(e->engine, request->engine) == 0 &&
                     same_values(e, request) &&
-                    (request->driver_target ? strcmp(e->target, request->target) == 0 : rt_target_runs(e->target));
-        /* "x86-64", "x86-64-v2", ...: levels order as their names do */
-        if (fits && (!best || strcmp(e->target, best->target) > 0)) best = e;
+                    (request->driver_target ? rt_target_serves(e->target, request->target) : rt_target_runs(e->target));
+        if (fits && (!best || rt_target_is_better(e->target, best->target))) best = e;
     }
     if (!best) return absent(bundle, request, error);
     const tb_section *section = &bundle->artifact.sections[1 + (best - bundle->entries)];
     *bytes = section->data;
     *size = section->size;
     return TOMBAC_OK;
+}
+
+/* "metal4.1", "macos-metal2.4": is it 4.1 or later? */
+static bool has_generic_pointers(const char *standard)
+{
+    const char *digits = strstr(standard, "metal");
+    unsigned major = 0, minor = 0;
+    return digits && sscanf(digits, "metal%u.%u", &major, &minor) == 2 && major * 100 + minor >= 401;
+}
+
+tombac_status rt_bundle_check_standard(const rt_bundle *bundle, const rt_manifest *manifest, tombac_error **error)
+{
+    if (!bundle->standard || has_generic_pointers(bundle->standard) == has_generic_pointers(manifest->standard))
+        return TOMBAC_OK;
+    return tb_fail(error, TOMBAC_ERROR_ARTIFACT,
+        "'%s' is of %s, its kernel '%s' of %s: code of metal4.1 and later does not go together with code of earlier versions",
+        bundle->name, bundle->standard, manifest->kernel, manifest->standard);
 }

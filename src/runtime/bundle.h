@@ -14,4 +14,8 @@ void rt_bundle_close(rt_bundle *bundle);
 tombac_status rt_bundle_find(const rt_bundle *bundle, const rt_request *request, const void **bytes,
     size_t *size, tombac_error **error);
 
+/* Code of metal4.1 and later, whose pointers are generic, does not go together with code of earlier versions (Apple: "Prevent ABI
+ * mismatches"): refuses a kernel of the bundle that is on the other side than the bundle's own language version. */
+tombac_status rt_bundle_check_standard(const rt_bundle *bundle, const rt_manifest *manifest, tombac_error **error);
+
 #endif

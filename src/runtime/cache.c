@@ -167,6 +167,12 @@ tombac_status rt_cache_key(const rt_request *request, rt_key *key, tombac_error 
             number_field(&text, request->values[i].index);
             field(&text, request->values[i].bytes, request->values[i].size);
         }
+        number_field(&text, request->argument_count);
+        for (size_t i = 0; i < request->argument_count; i++) {
+            number_field(&text, request->arguments[i].index);
+            field(&text, request->arguments[i].bytes, request->arguments[i].size);
+        }
+        for (int i = 0; i < 3; i++) number_field(&text, request->threadgroup ? request->threadgroup[i] : 0);
     }
     tombac_status status = text.bad ? tb_fail_memory(error) : TOMBAC_OK;
     if (status == TOMBAC_OK) *key = hash_of(&text);
@@ -184,6 +190,7 @@ static bool data_key(const rt_key *key, const rt_variant *variant, rt_key *secon
     string_field(&text, variant->compiler);
     for (size_t i = 0; i < variant->header_count; i++) {
         string_field(&text, variant->headers[i].path);
+        number_field(&text, variant->headers[i].absent);
         number_field(&text, variant->headers[i].size);
         number_field(&text, variant->headers[i].hash);
     }

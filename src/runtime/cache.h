@@ -6,8 +6,8 @@
  * where KEY2 hashes the key with these facts, and an index remembers several states, so a header that is
  * changed and changed back hits again. A run that failed because of the source is kept too.
  *
- * Not noticed: a new header that an #include would now find before the one that was read, and a changed
- * answer of __has_include.
+ * The list also has the places where the compiler looked for a header and found none: a file that appears
+ * there may be what an #include finds now, or change the answer of a __has_include.
  *
  * Files appear by an atomic rename and carry a hash of their content. Whatever is damaged, foreign or
  * unreadable is a miss, and what cannot be written is not cached: the cache never makes a call fail. A hit

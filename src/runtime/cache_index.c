@@ -32,6 +32,7 @@ static bool hash_file(const char *path, uint64_t *hash)
 static bool is_unchanged(rt_watched *file, bool *renewed)
 {
     struct stat facts;
+    if (file->absent) return stat(file->path, &facts) != 0;
     if (stat(file->path, &facts) != 0 || (uint64_t)facts.st_size != file->size) return false;
     if (file->seconds && file->seconds == facts.st_mtim.tv_sec && file->nanoseconds == facts.st_mtim.tv_nsec)
         return true;
@@ -74,7 +75,7 @@ static bool same(const rt_variant *a, const rt_variant *b)
 {
     if (strcmp(a->compiler, b->compiler) != 0 || a->header_count != b->header_count) return false;
     for (size_t i = 0; i < a->header_count; i++) {
-        if (a->headers[i].hash != b->headers[i].hash || a->headers[i].size != b->headers[i].size ||
+        if (a->headers[i].absent != b->headers[i].absent || a->headers[i].hash != b->headers[i].hash || a->headers[i].size != b->headers[i].size ||
             strcmp(a->headers[i].path, b->headers[i].path) != 0)
             return false;
     }
@@ -94,7 +95,8 @@ rt_variant *rt_index_add(rt_index *index, const char *compiler, const rt_depende
     bool good = made.compiler && made.headers;
     for (size_t i = 0; i < count && good; i++) {
         made.headers[i] =
-            (rt_watched){.path = strdup(headers[i].path), .size = headers[i].size, .hash = headers[i].hash};
+            (rt_watched){.path = strdup(headers[i].path), .size = headers[i].size, .hash = headers[i].hash,
+                .absent = headers[i].absent};
         made.header_count++;
         good = made.headers[i].path != NULL;
     }
@@ -122,7 +124,7 @@ static json_t *to_json(const rt_variant *variant)
         const rt_watched *file = &variant->headers[i];
         char hash[17];
         snprintf(hash, sizeof hash, "%016" PRIx64, file->hash);
-        json_t *item =
+        json_t *item = file->absent ? json_pack("{s:s, s:b}", "path", file->path, "absent", 1) :
             json_pack("{s:s, s:I, s:s, s:I, s:I}", "path", file->path, "size", (json_int_t)file->size, "hash",
                 hash, "seconds", (json_int_t)file->seconds, "nanoseconds", (json_int_t)file->nanoseconds);
         good = item && json_array_append_new(headers, item) == 0;
@@ -158,6 +160,8 @@ static void from_json(rt_json *json, const json_t *object, rt_variant *variant)
         const json_t *item = json_array_get(list, i);
         rt_watched *file = &variant->headers[i];
         file->path = rt_json_string(json, item, "path");
+        file->absent = json_object_get(item, "absent") && rt_json_bool(json, item, "absent");
+        if (file->absent) continue;
         file->size = rt_json_unsigned(json, item, "size", INT64_MAX);
         file->hash = rt_json_hash(json, item, "hash");
         file->seconds = (int64_t)rt_json_unsigned(json, item, "seconds", INT64_MAX);

@@ -8,11 +8,12 @@
 
 #include "runtime/cache.h"
 
-/* A header, and the modification time at which its hash was known to be right (0: none). */
+/* A header, or a place where none was found, and the modification time at which its hash was known to be right (0: none). */
 typedef struct rt_watched {
     char *path;
     uint64_t size, hash;
     int64_t seconds, nanoseconds;
+    bool absent; /* must not be there */
 } rt_watched;
 
 typedef struct rt_variant {

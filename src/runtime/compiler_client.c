@@ -4,7 +4,9 @@
 #include "base/file.h"
 #include "base/process.h"
 
+#include <inttypes.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -43,6 +45,24 @@ static void add_value(command *c, const rt_value *value)
     c->count++;
 }
 
+static void add_argument(command *c, const rt_fixed_argument *argument)
+{
+    add(c, "", "--argument");
+    tb_text_printf(&c->text, "%u=0x", argument->index);
+    for (size_t i = 0; i < argument->size; i++) tb_text_printf(&c->text, "%02x", argument->bytes[i]);
+    tb_text_append(&c->text, "", 1);
+    c->count++;
+}
+
+static void add_threadgroup(command *c, const uint32_t *size)
+{
+    if (!size || !size[0]) return;
+    char text[40];
+    snprintf(text, sizeof text, "%" PRIu32 ",%" PRIu32 ",%" PRIu32, size[0], size[1], size[2]);
+    add(c, "", "--threadgroup");
+    add(c, "", text);
+}
+
 static void add_all(command *c, const rt_compiler *compiler, const rt_request *request, const char *output)
 {
     static const char *const math[] = {"fast", "relaxed", "safe"};
@@ -65,6 +85,8 @@ static void add_all(command *c, const rt_compiler *compiler, const rt_request *r
             add(c, "", request->target);
         }
         for (size_t i = 0; i < request->value_count; i++) add_value(c, &request->values[i]);
+        for (size_t i = 0; i < request->argument_count; i++) add_argument(c, &request->arguments[i]);
+        add_threadgroup(c, request->threadgroup);
         add(c, "", "-o");
         add(c, "", output);
     }
@@ -117,6 +139,7 @@ static tombac_status run(const rt_compiler *compiler, const rt_request *request,
         status = tb_fail_memory(error);
     else {
         tb_process process = {.arguments = arguments,
+            .cancelled = request->cancelled,
             .time_limit = number_from_environment("TOMBAC_CC_TIME", DEFAULT_TIME_LIMIT),
             .memory_limit =
                 (size_t)number_from_environment("TOMBAC_CC_MEMORY", (double)DEFAULT_MEMORY_LIMIT)};

@@ -5,6 +5,8 @@
 
 #include "runtime/source.h"
 
+#include <stdatomic.h>
+
 /* The compiler that is installed. */
 typedef struct rt_compiler {
     char *program;    /* path of tombac-cc, NULL: not found */
@@ -25,6 +27,13 @@ typedef struct rt_value {
     unsigned char bytes[64];
 } rt_value;
 
+/* What is bound to an argument in constant memory, to specialise a kernel for it. */
+typedef struct rt_fixed_argument {
+    uint32_t index;
+    size_t size;
+    const unsigned char *bytes;
+} rt_fixed_argument;
+
 /* One run of tombac-cc. */
 typedef struct rt_request {
     const rt_source *source;
@@ -34,6 +43,10 @@ typedef struct rt_request {
     bool line_tables;
     const rt_value *values; /* sorted by index */
     size_t value_count;
+    const rt_fixed_argument *arguments;
+    size_t argument_count;
+    const uint32_t *threadgroup;  /* three sizes that all threadgroups have; NULL or 0: not known */
+    const atomic_bool *cancelled; /* stops the compiler once it is true; may be NULL */
 } rt_request;
 
 typedef struct rt_response {

@@ -129,6 +129,7 @@ static void describe(const char *program, tb_text *text)
     add_file(text, folder);
     *strrchr(folder, '/') = 0;
     add_beside(text, folder, "../lib/tombac/metal.pch");
+    add_beside(text, folder, "../lib/tombac/metal20.pch");
     const char *math = getenv("TOMBAC_MATH");
     if (math && *math)
         add_file(text, math);

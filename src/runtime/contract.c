@@ -103,7 +103,7 @@ static bool equals(span name, const char *string)
 static ptrdiff_t find_argument(reader *r, span name)
 {
     ptrdiff_t found = -1;
-    for (size_t i = 0; i < r->manifest->argument_count; i++) {
+    for (size_t i = 0; i < r->manifest->visible_count; i++) {
         if (!equals(name, r->manifest->arguments[i].name)) continue;
         if (found < 0 || r->manifest->arguments[i].active) found = (ptrdiff_t)i;
     }

@@ -1,5 +1,7 @@
 /* Devices: a driver, the compile cache, a queue. */
+#include "artifact/capability.h"
 #include "runtime/object.h"
+#include "runtime/specialise.h"
 #include "runtime/trace.h"
 
 #include <stdlib.h>
@@ -85,6 +87,13 @@ static size_t physical_memory(void)
     return pages > 0 && page > 0 ? (size_t)pages * (size_t)page : (size_t)1 << 30;
 }
 
+/* How many compilations run at a time; two even on one processor, as they also wait for files. */
+static size_t compilations(void)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    return processors > 2 ? (size_t)processors : 2;
+}
+
 tombac_status tombac_device_open(const char *name, tombac_device **device, tombac_error **error)
 {
     if (!device) return rt_missing(__func__, "device", error);
@@ -100,7 +109,9 @@ tombac_status tombac_device_open(const char *name, tombac_device **device, tomba
     made->name = found.name;
     made->max_buffer_size = physical_memory();
     made->time_limit = time_limit_from_environment();
+    made->specialise_after = tombac_default_specialise_after();
     pthread_mutex_init(&made->hazards, NULL);
+    pthread_mutex_init(&made->specialising, NULL);
     status = driver->open ? driver->open(number, &made->driver_state, error) : TOMBAC_OK;
     made->opened = status == TOMBAC_OK;
     if (made->opened && driver->memory) {
@@ -109,6 +120,7 @@ tombac_status tombac_device_open(const char *name, tombac_device **device, tomba
     }
     if (status == TOMBAC_OK) status = rt_cache_open(&made->cache, error);
     if (status == TOMBAC_OK) status = rt_queue_create(0, &made->queue, error);
+    if (status == TOMBAC_OK) status = rt_queue_create(compilations(), &made->compilations, error);
     const char *trace = getenv("TOMBAC_TRACE");
     if (status == TOMBAC_OK && trace && *trace) status = rt_trace_open(trace, made->name, &made->trace, error);
     if (status == TOMBAC_OK)
@@ -127,9 +139,12 @@ tombac_device *tombac_device_retain(tombac_device *device)
 void tombac_device_release(tombac_device *device)
 {
     if (!device || !rt_release(&device->references)) return;
+    rt_queue_destroy(device->compilations);
     rt_queue_destroy(device->queue);
+    rt_specialiser_free(device->specialiser);
     rt_trace_close(device->trace);
     pthread_mutex_destroy(&device->hazards);
+    pthread_mutex_destroy(&device->specialising);
     rt_cache_close(&device->cache);
     if (device->opened && device->driver->close) device->driver->close(device->driver_state);
     free(device);
@@ -148,12 +163,44 @@ tombac_status tombac_device_trace(tombac_device *device, const char *path, tomba
     return rt_trace_open(path, device->name, &device->trace, error);
 }
 
+/* Of the table, for this device; a driver that the table does not know (of a test) counts as "check". */
+static uint64_t capability(const tombac_device *device, size_t id)
+{
+    unsigned column = device ? tb_capability_device(device->driver->name) : TB_DEVICE_CHECK;
+    return tb_capability_at(id)->values[column < TB_DEVICES ? column : TB_DEVICE_CHECK];
+}
+
 tombac_device_limits tombac_device_get_limits(const tombac_device *device)
 {
-    return (tombac_device_limits){.max_threads_per_threadgroup = TB_MAX_THREADS_PER_THREADGROUP,
-        .simd_width = TB_SIMD_WIDTH,
-        .max_threadgroup_memory = TB_MAX_THREADGROUP_MEMORY,
+    return (tombac_device_limits){
+        .max_threads_per_threadgroup = (uint32_t)capability(device, TB_CAPABILITY_max_threads_per_threadgroup),
+        .simd_width = (uint32_t)capability(device, TB_CAPABILITY_simd_width),
+        .max_threadgroup_memory = (size_t)capability(device, TB_CAPABILITY_max_threadgroup_memory),
         .max_buffer_size = device ? device->max_buffer_size : 0};
+}
+
+size_t tombac_capability_count(void)
+{
+    return TB_CAPABILITIES;
+}
+
+tombac_status tombac_device_get_capability(
+    const tombac_device *device, size_t index, tombac_capability *out, tombac_error **error)
+{
+    if (!device) return rt_missing(__func__, "device", error);
+    if (!out) return rt_missing(__func__, "capability", error);
+    const tb_capability *row = tb_capability_at(index);
+    if (!row)
+        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "there is no capability %zu; there are %d", index, TB_CAPABILITIES);
+    *out = (tombac_capability){row->name, capability(device, index), row->meaning, row->enforced};
+    return TOMBAC_OK;
+}
+
+uint64_t tombac_device_capability(const tombac_device *device, const char *name)
+{
+    for (size_t i = 0; device && name && i < TB_CAPABILITIES; i++)
+        if (!strcmp(tb_capability_at(i)->name, name)) return capability(device, i);
+    return 0;
 }
 
 const char *tombac_version(void)

@@ -4,7 +4,10 @@
 #include "runtime/bundle.h"
 #include "runtime/constant.h"
 #include "runtime/contract.h"
+#include "runtime/kernel_table.h"
 #include "runtime/operation.h"
+#include "runtime/specialise.h"
+#include "runtime/specialise_thread.h"
 #include "runtime/target.h"
 #include "runtime/trace.h"
 
@@ -29,7 +32,7 @@ static tombac_status check_manifest(const job *j, const rt_manifest *manifest, t
     if (strcmp(manifest->kernel, j->request.kernel) != 0)
         return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "the artifact holds the kernel '%s', not '%s'",
             manifest->kernel, j->request.kernel);
-    if (j->request.driver_target && strcmp(manifest->target, j->request.target) != 0)
+    if (j->request.driver_target && !rt_target_serves(manifest->target, j->request.target))
         return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "the artifact is for '%s', not '%s'", manifest->target,
             j->request.target);
     if (!j->request.driver_target && !rt_target_runs(manifest->target))
@@ -53,6 +56,8 @@ static tombac_status load(
     status = rt_manifest_parse("manifest", manifest->data, manifest->size, &kernel->manifest, error);
     if (status != TOMBAC_OK) return status;
     status = check_manifest(j, &kernel->manifest, error);
+    if (status == TOMBAC_OK && j->library->bundle)
+        status = rt_bundle_check_standard(j->library->bundle, &kernel->manifest, error);
     if (status == TOMBAC_OK) status = rt_contract_check(&kernel->manifest, error);
     kernel->reflection = strndup(manifest->data, manifest->size);
     if (status == TOMBAC_OK && !kernel->reflection) status = tb_fail_memory(error);
@@ -149,47 +154,106 @@ static tombac_status make(job *j, tombac_kernel *kernel, tombac_error **error)
     return status;
 }
 
+static rt_request request_for(const tombac_library *library, const char *name, const rt_value *values, size_t count)
+{
+    const rt_driver *driver = library->device->driver;
+    return (rt_request){.source = &library->source,
+        .kernel = name,
+        .engine = driver->name,
+        .target = driver->target ? driver->target(library->device->driver_state) : rt_target_host(),
+        .driver_target = driver->target != NULL,
+        .line_tables = driver->line_tables,
+        .values = values,
+        .value_count = count};
+}
+
+/* Both were made from the same state of every file. */
+static bool same_sources(const rt_manifest *a, const rt_manifest *b)
+{
+    bool same = a->dependency_count == b->dependency_count && a->argument_count == b->argument_count;
+    for (size_t i = 0; same && i < a->dependency_count; i++) {
+        const rt_dependency *x = &a->dependencies[i], *y = &b->dependencies[i];
+        same = strcmp(x->path, y->path) == 0 && x->size == y->size && x->hash == y->hash;
+    }
+    return same;
+}
+
+tombac_status rt_kernel_specialise(
+    const tombac_kernel *kernel, rt_special *special, const atomic_bool *cancelled, tombac_error **error)
+{
+    rt_fixed_argument *arguments = calloc(special->argument_count + 1, sizeof *arguments);
+    if (!arguments) return tb_fail_memory(error);
+    job j = {.library = kernel->library,
+        .request = request_for(kernel->library, kernel->manifest.kernel, kernel->values, kernel->value_count)};
+    for (size_t i = 0; i < special->argument_count; i++) {
+        const rt_bytes *bytes = special->bytes[i];
+        if (bytes)
+            arguments[j.request.argument_count++] =
+                (rt_fixed_argument){kernel->manifest.arguments[i].index, bytes->size, bytes->data};
+    }
+    j.request.arguments = arguments;
+    j.request.threadgroup = special->threadgroup;
+    j.request.cancelled = cancelled;
+    tombac_status status = make(&j, &special->made, error);
+    if (status == TOMBAC_OK && !same_sources(&kernel->manifest, &special->made.manifest))
+        status = tb_fail(error, TOMBAC_ERROR_IO, "a header of '%s' changed", kernel->library->source.name);
+    free(arguments);
+    return status;
+}
+
+tombac_status rt_kernel_make(tombac_library *library, const char *name, const rt_value *values, size_t count,
+    tombac_kernel **kernel, tombac_error **error)
+{
+    tombac_kernel *made = calloc(1, sizeof *made);
+    rt_value *copy = made && count ? calloc(count, sizeof *copy) : NULL;
+    if (!made || (count && !copy)) {
+        free(made);
+        return tb_fail_memory(error);
+    }
+    if (count) memcpy(copy, values, count * sizeof *copy);
+    atomic_init(&made->references, 1);
+    made->library = tombac_library_retain(library);
+    made->values = copy;
+    made->value_count = count;
+    job j = {.library = library, .request = request_for(library, name, copy, count)};
+    double begin = rt_now();
+    tombac_status status = make(&j, made, error);
+    double end = rt_now();
+    made->compile_seconds = end - begin;
+    if (library->device->trace) rt_trace_compile(library->device->trace, name, begin, end);
+    if (status == TOMBAC_OK) {
+        made->specials = rt_special_table_create(made);
+        *kernel = made;
+        return TOMBAC_OK;
+    }
+    tb_error_set_kernel(error, name);
+    tombac_kernel_release(made);
+    return status;
+}
+
+tombac_status rt_kernel_check(const tombac_library *library, const char *name, const tombac_constant *constants,
+    size_t constant_count, rt_value **values, tombac_error **error)
+{
+    if (!constants && constant_count) return rt_missing("tombac_kernel_create", "constants", error);
+    if (!has_kernel(library, name))
+        return tb_fail(error, TOMBAC_ERROR_NOT_FOUND, "'%s' has no kernel '%s' (it has %zu kernels)",
+            library->source.name, name, library->listing.kernel_count);
+    tombac_status status =
+        rt_constant_values(&library->listing, name, constants, constant_count, values, error);
+    if (status != TOMBAC_OK) tb_error_set_kernel(error, name);
+    return status;
+}
+
 tombac_status tombac_kernel_create(tombac_library *library, const char *name,
     const tombac_constant *constants, size_t constant_count, tombac_kernel **kernel, tombac_error **error)
 {
     if (!library) return rt_missing(__func__, "library", error);
     if (!name) return rt_missing(__func__, "name", error);
     if (!kernel) return rt_missing(__func__, "kernel", error);
-    if (!constants && constant_count) return rt_missing(__func__, "constants", error);
-    if (!has_kernel(library, name))
-        return tb_fail(error, TOMBAC_ERROR_NOT_FOUND, "'%s' has no kernel '%s' (it has %zu kernels)",
-            library->source.name, name, library->listing.kernel_count);
-    const rt_driver *driver = library->device->driver;
     rt_value *values = NULL;
-    tombac_status status =
-        rt_constant_values(&library->listing, name, constants, constant_count, &values, error);
-    tombac_kernel *made = status == TOMBAC_OK ? calloc(1, sizeof *made) : NULL;
-    if (status == TOMBAC_OK && !made) status = tb_fail_memory(error);
-    if (status == TOMBAC_OK) {
-        atomic_init(&made->references, 1);
-        made->library = tombac_library_retain(library);
-        job j = {.library = library,
-            .request = {.source = &library->source,
-                .kernel = name,
-                .engine = driver->name,
-                .target = driver->target ? driver->target(library->device->driver_state) : rt_target_host(),
-                .driver_target = driver->target != NULL,
-                .line_tables = driver->line_tables,
-                .values = values,
-                .value_count = constant_count}};
-        double begin = rt_now();
-        status = make(&j, made, error);
-        double end = rt_now();
-        made->compile_seconds = end - begin;
-        if (library->device->trace) rt_trace_compile(library->device->trace, name, begin, end);
-    }
+    tombac_status status = rt_kernel_check(library, name, constants, constant_count, &values, error);
+    if (status == TOMBAC_OK) status = rt_kernel_obtain(library, name, values, constant_count, kernel, error);
     free(values);
-    if (status == TOMBAC_OK) {
-        *kernel = made;
-        return TOMBAC_OK;
-    }
-    tb_error_set_kernel(error, name);
-    tombac_kernel_release(made);
     return status;
 }
 
@@ -202,8 +266,11 @@ tombac_kernel *tombac_kernel_retain(tombac_kernel *kernel)
 void tombac_kernel_release(tombac_kernel *kernel)
 {
     if (!kernel || !rt_release(&kernel->references)) return;
+    rt_kernel_forget(kernel);
+    rt_special_table_free(kernel->specials);
     if (kernel->code) kernel->library->device->driver->unload(kernel->code);
     free(kernel->reflection);
+    free(kernel->values);
     rt_manifest_free(&kernel->manifest);
     tombac_library_release(kernel->library);
     free(kernel);
@@ -226,7 +293,7 @@ size_t tombac_kernel_static_threadgroup_memory(const tombac_kernel *kernel)
 
 size_t tombac_kernel_argument_count(const tombac_kernel *kernel)
 {
-    return kernel ? kernel->manifest.argument_count : 0;
+    return kernel ? kernel->manifest.visible_count : 0;
 }
 
 tombac_status tombac_kernel_get_argument(
@@ -234,10 +301,10 @@ tombac_status tombac_kernel_get_argument(
 {
     if (!kernel) return rt_missing(__func__, "kernel", error);
     if (!argument) return rt_missing(__func__, "argument", error);
-    if (index >= kernel->manifest.argument_count) {
+    if (index >= kernel->manifest.visible_count) {
         tombac_status status =
             tb_fail(error, TOMBAC_ERROR_NOT_FOUND, "kernel '%s' has %zu arguments, no number %zu",
-                kernel->manifest.kernel, kernel->manifest.argument_count, index);
+                kernel->manifest.kernel, kernel->manifest.visible_count, index);
         tb_error_set_kernel(error, kernel->manifest.kernel);
         return status;
     }
@@ -253,7 +320,9 @@ tombac_status tombac_kernel_get_argument(
         .packed = a->packed,
         .element_size = a->size,
         .element_alignment = a->alignment,
-        .type_name = a->type_name};
+        .type_name = a->type_name,
+        .rank = a->rank,
+        .extents = a->extents};
     return TOMBAC_OK;
 }
 

@@ -5,13 +5,15 @@
 #include "runtime/contract.h"
 #include "runtime/launch_element.h"
 
+#include <string.h>
+
 ptrdiff_t rt_launch_find(const tombac_launch *launch, bool threadgroup, uint32_t index)
 {
     const rt_manifest *manifest = &launch->kernel->manifest;
     ptrdiff_t found = -1;
     for (size_t i = 0; i < manifest->argument_count; i++) {
         const rt_argument *a = &manifest->arguments[i];
-        if ((a->kind == TOMBAC_ARGUMENT_THREADGROUP) != threadgroup || a->index != index) continue;
+        if (a->is_layout || (a->kind == TOMBAC_ARGUMENT_THREADGROUP) != threadgroup || a->index != index) continue;
         if (a->active) return (ptrdiff_t)i;
         found = (ptrdiff_t)i;
     }
@@ -94,8 +96,25 @@ static tombac_status check_threadgroup(const tombac_launch *launch, const rt_arg
     return TOMBAC_OK;
 }
 
-static tombac_status check_bindings(
-    const tombac_launch *launch, rt_binding *bindings, rt_run *run, tombac_error **error)
+bool rt_argument_is_seed(const rt_argument *a)
+{
+    return a->kind == TOMBAC_ARGUMENT_CONSTANT && a->reference && a->type == TOMBAC_TYPE_U64 &&
+           a->vector_length == 1 && strcmp(a->name, "random_seed") == 0;
+}
+
+/* A seed that was not given is new at every run. */
+static tombac_status bind_fresh_seed(rt_binding *binding, rt_bytes **bytes, tombac_error **error)
+{
+    uint64_t seed = tombac_fresh_seed();
+    *bytes = rt_bytes_create(&seed, sizeof seed);
+    if (!*bytes) return tb_fail_memory(error);
+    void *data = (*bytes)->data;
+    *binding = (rt_binding){.buffer = data, .buffer_size = sizeof seed, .address = data, .size = sizeof seed};
+    return TOMBAC_OK;
+}
+
+static tombac_status check_bindings(const tombac_launch *launch, rt_binding *bindings, rt_bytes **own, rt_run *run,
+    tombac_error **error)
 {
     const rt_manifest *manifest = &launch->kernel->manifest;
     size_t total = manifest->static_threadgroup_memory;
@@ -104,8 +123,10 @@ static tombac_status check_bindings(
         const rt_slot *slot = &launch->slots[i];
         bindings[i] = (rt_binding){0};
         if (!a->active) continue;
-        if (!slot->set) return fail(launch, a, error, "is missing");
-        tombac_status status = a->kind == TOMBAC_ARGUMENT_THREADGROUP
+        bool seed = !slot->set && rt_argument_is_seed(a);
+        if (!slot->set && !seed) return fail(launch, a, error, "is missing");
+        tombac_status status = seed ? bind_fresh_seed(&bindings[i], &own[i], error)
+                               : a->kind == TOMBAC_ARGUMENT_THREADGROUP
                                    ? check_threadgroup(launch, a, slot, &bindings[i], &total, error)
                                    : check_memory(launch, a, slot, &bindings[i], error);
         if (status != TOMBAC_OK) return status;
@@ -175,11 +196,11 @@ static bool is_bytes(const void *context, size_t argument)
     return ((const tombac_launch *)context)->slots[argument].bytes != NULL;
 }
 
-tombac_status rt_launch_check(
-    const tombac_launch *launch, rt_binding *bindings, rt_run *run, bool *empty, tombac_error **error)
+tombac_status rt_launch_check(const tombac_launch *launch, rt_binding *bindings, rt_bytes **own, rt_run *run,
+    bool *empty, tombac_error **error)
 {
     const char *kernel = launch->kernel->manifest.kernel;
-    tombac_status status = check_bindings(launch, bindings, run, error);
+    tombac_status status = check_bindings(launch, bindings, own, run, error);
     if (status == TOMBAC_OK && launch->grid == RT_GRID_NONE)
         status = tb_fail(error, TOMBAC_ERROR_GEOMETRY, "kernel '%s': the launch has no grid", kernel);
     if (status == TOMBAC_OK) status = check_threadgroup_size(launch, error);

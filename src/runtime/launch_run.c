@@ -25,19 +25,27 @@ static bool run(tombac_operation *operation, tombac_status *status, tombac_error
     if (launch->empty) return true;
     double seconds = -1;
     launch->run.seconds = &seconds;
-    *status = operation->device->driver->run(launch->kernel->code, &launch->run, error);
+    rt_code *code = launch->special ? rt_special_code(launch->special) : launch->kernel->code;
+    *status = operation->device->driver->run(code, &launch->run, error);
     launch->run.seconds = NULL;
     operation->kernel_seconds = seconds;
     return true;
 }
 
-static void release(tombac_operation *operation)
+static void release_bytes(rt_launch_run *launch, size_t count)
 {
-    rt_launch_run *launch = (rt_launch_run *)operation;
-    for (size_t i = 0; i < launch->kernel->manifest.argument_count; i++) {
+    for (size_t i = 0; i < count; i++) {
         rt_bytes_release(launch->bytes[i]);
         launch->bytes[i] = NULL;
     }
+    rt_special_release(launch->special);
+    launch->special = NULL;
+}
+
+static void release(tombac_operation *operation)
+{
+    rt_launch_run *launch = (rt_launch_run *)operation;
+    release_bytes(launch, launch->kernel->manifest.argument_count);
 }
 
 static void destroy(tombac_operation *operation)
@@ -48,7 +56,7 @@ static void destroy(tombac_operation *operation)
 }
 
 static const rt_operation_type type = {
-    .children_carry = true, .run = run, .release = release, .destroy = destroy};
+    .children_carry = true, .category = "launch", .run = run, .release = release, .destroy = destroy};
 
 /* One block for the operation and its arrays. */
 static rt_launch_run *allocate(size_t arguments)
@@ -86,10 +94,11 @@ tombac_status tombac_launch_operation(
     tombac_device *device = launch->kernel->library->device;
     rt_launch_run *made = allocate(launch->kernel->manifest.argument_count);
     if (!made) return tb_fail_memory(error);
-    tombac_status status = rt_launch_check(launch, made->bindings, &made->run, &made->empty, error);
+    tombac_status status = rt_launch_check(launch, made->bindings, made->bytes, &made->run, &made->empty, error);
     if (status == TOMBAC_OK)
         status = rt_operation_init(&made->operation, &type, device, launch->name, NULL, 0, error);
     if (status != TOMBAC_OK) {
+        release_bytes(made, launch->kernel->manifest.argument_count);
         free(made);
         return status;
     }
@@ -99,6 +108,8 @@ tombac_status tombac_launch_operation(
     made->run.time_limit = launch->time_limit >= 0 ? launch->time_limit : device->time_limit;
     made->run.log = (rt_log){write_log, made};
     take(made, launch);
+    if (!made->empty) made->special = rt_special_take(launch->kernel->specials, launch, &made->run);
+    made->operation.specialised = made->special != NULL;
     *operation = &made->operation;
     return TOMBAC_OK;
 }

@@ -65,13 +65,22 @@ static tombac_status list(tombac_library *library, tombac_error **error)
     return status;
 }
 
+static tombac_library *new_library(tombac_device *device)
+{
+    tombac_library *made = calloc(1, sizeof *made);
+    if (!made) return NULL;
+    atomic_init(&made->references, 1);
+    made->device = tombac_device_retain(device);
+    pthread_mutex_init(&made->mutex, NULL);
+    pthread_cond_init(&made->made, NULL);
+    return made;
+}
+
 static tombac_status create(tombac_device *device, const char *name, const char *content, size_t size,
     const tombac_compile_options *options, tombac_library **library, tombac_error **error)
 {
-    tombac_library *made = calloc(1, sizeof *made);
+    tombac_library *made = new_library(device);
     if (!made) return tb_fail_memory(error);
-    atomic_init(&made->references, 1);
-    made->device = tombac_device_retain(device);
     tombac_status status = rt_source_open(name, content, size, options, &made->source, error);
     if (status == TOMBAC_OK) status = list(made, error);
     if (status == TOMBAC_OK)
@@ -105,13 +114,11 @@ tombac_status tombac_library_create_from_source(tombac_device *device, const cha
 static tombac_status open_bundle(
     tombac_device *device, const char *name, tb_text *bytes, tombac_library **library, tombac_error **error)
 {
-    tombac_library *made = calloc(1, sizeof *made);
+    tombac_library *made = new_library(device);
     if (!made) {
         tb_text_free(bytes);
         return tb_fail_memory(error);
     }
-    atomic_init(&made->references, 1);
-    made->device = tombac_device_retain(device);
     made->source.name = strdup(name);
     tombac_status status = made->source.name ? TOMBAC_OK : tb_fail_memory(error);
     if (status == TOMBAC_OK) status = rt_bundle_open(name, bytes, &made->bundle, &made->listing, error);
@@ -161,6 +168,8 @@ void tombac_library_release(tombac_library *library)
     rt_bundle_close(library->bundle);
     rt_listing_free(&library->listing);
     rt_source_close(&library->source);
+    pthread_cond_destroy(&library->made);
+    pthread_mutex_destroy(&library->mutex);
     tombac_device_release(library->device);
     free(library);
 }

@@ -63,9 +63,39 @@ static tombac_argument_kind read_kind(rt_json *json, const json_t *object)
     const char *kind = json_string_value(json_object_get(object, "kind"));
     if (kind && strcmp(kind, "buffer") == 0) return TOMBAC_ARGUMENT_BUFFER;
     if (kind && strcmp(kind, "constant") == 0) return TOMBAC_ARGUMENT_CONSTANT;
+    if (kind && strcmp(kind, "tensor") == 0) return TOMBAC_ARGUMENT_TENSOR;
+    if (kind && strcmp(kind, "layout") == 0) return TOMBAC_ARGUMENT_CONSTANT;
     if (!kind || strcmp(kind, "threadgroup") != 0)
         rt_json_fail(json, "kind", "is not a known kind of argument");
     return TOMBAC_ARGUMENT_THREADGROUP;
+}
+
+/* Extents of a tensor, and the type in which they are counted. */
+static void read_tensor(rt_json *json, const json_t *parent, rt_argument *argument)
+{
+    const json_t *object = json_object_get(parent, "tensor"), *array = json_object_get(object, "extents");
+    const char *index = json_string_value(json_object_get(object, "index"));
+    tombac_type type = TOMBAC_TYPE_OTHER;
+    size_t rank = json_array_size(array), bits;
+    if (!rank || rank > TOMBAC_MAX_TENSOR_RANK || !index || !rt_type_from_name(index, &type) ||
+        type < TOMBAC_TYPE_I8 || type > TOMBAC_TYPE_U64 || argument->vector_length != 1) {
+        rt_json_fail(json, "tensor", "does not describe a tensor");
+        return;
+    }
+    bits = 8 * tombac_type_size(type) - (index[0] == 'i');
+    argument->most = UINT64_MAX >> (64 - bits);
+    argument->extents = calloc(rank, sizeof *argument->extents);
+    if (!argument->extents) {
+        if (json->status == TOMBAC_OK) json->status = tb_fail_memory(json->error);
+        return;
+    }
+    argument->rank = (uint32_t)rank;
+    for (size_t i = 0; i < rank; i++) {
+        const json_t *extent = json_array_get(array, i);
+        argument->extents[i] = json_is_null(extent) ? SIZE_MAX : (size_t)json_integer_value(extent);
+        if (!json_is_null(extent) && (!json_is_integer(extent) || json_integer_value(extent) < 0))
+            rt_json_fail(json, "extents", "has an extent that is no number");
+    }
 }
 
 static void read_argument(rt_json *json, const json_t *object, rt_argument *argument)
@@ -73,6 +103,8 @@ static void read_argument(rt_json *json, const json_t *object, rt_argument *argu
     argument->name = rt_json_string(json, object, "name");
     argument->type_name = rt_json_string(json, object, "type");
     argument->kind = read_kind(json, object);
+    const char *kind = json_string_value(json_object_get(object, "kind"));
+    argument->is_layout = kind && strcmp(kind, "layout") == 0;
     argument->index = (uint32_t)rt_json_unsigned(json, object, "index", UINT32_MAX);
     argument->writable = rt_json_bool(json, object, "writable");
     argument->reference = rt_json_bool(json, object, "reference");
@@ -86,13 +118,31 @@ static void read_argument(rt_json *json, const json_t *object, rt_argument *argu
         rt_json_fail(json, "alignment", "is no power of two");
     if (argument->reference && argument->size == 0) rt_json_fail(json, "size", "of a reference is zero");
     read_members(json, object, argument->size, 0, &argument->members, &argument->member_count);
+    if (argument->kind == TOMBAC_ARGUMENT_TENSOR) read_tensor(json, object, argument);
 }
 
 /* Buffers and constants share their indices, threadgroup memory has its own. */
 static bool same_slot(const rt_argument *a, const rt_argument *b)
 {
     return (a->kind == TOMBAC_ARGUMENT_THREADGROUP) == (b->kind == TOMBAC_ARGUMENT_THREADGROUP) &&
-           a->index == b->index;
+           a->index == b->index && !a->is_layout && !b->is_layout;
+}
+
+/* The layouts come last, one for each tensor, in the same order. */
+static void find_layouts(rt_json *json, rt_manifest *manifest)
+{
+    size_t count = manifest->argument_count, next = 0;
+    while (next < count && !manifest->arguments[next].is_layout) next++;
+    manifest->visible_count = next;
+    for (size_t i = 0; i < manifest->visible_count; i++) {
+        rt_argument *tensor = &manifest->arguments[i];
+        if (tensor->kind != TOMBAC_ARGUMENT_TENSOR) continue;
+        const rt_argument *layout = next < count ? &manifest->arguments[next] : NULL;
+        if (!layout || !layout->is_layout || layout->active != tensor->active || layout->size != 16 * tensor->rank)
+            rt_json_fail(json, "arguments", "has a tensor without its layout");
+        tensor->layout = next++;
+    }
+    if (next != count) rt_json_fail(json, "arguments", "has a layout without its tensor");
 }
 
 static void read_arguments(rt_json *json, const json_t *kernel, rt_manifest *manifest)
@@ -108,6 +158,7 @@ static void read_arguments(rt_json *json, const json_t *kernel, rt_manifest *man
                 rt_json_fail(json, "arguments", "has two arguments of one index");
         }
     }
+    find_layouts(json, manifest);
 }
 
 static rt_constant *read_constants(rt_json *json, const json_t *root, bool listing, size_t *count)
@@ -143,6 +194,8 @@ static rt_dependency *read_dependencies(rt_json *json, const json_t *root, size_
     for (size_t i = 0; i < *count; i++) {
         const json_t *object = json_array_get(array, i);
         dependencies[i].path = rt_json_string(json, object, "path");
+        dependencies[i].absent = json_object_get(object, "absent") && rt_json_bool(json, object, "absent");
+        if (dependencies[i].absent) continue;
         dependencies[i].size = rt_json_unsigned(json, object, "size", INT64_MAX);
         dependencies[i].hash = rt_json_hash(json, object, "hash");
     }
@@ -265,6 +318,7 @@ void rt_manifest_free(rt_manifest *manifest)
         free(manifest->arguments[i].name);
         free(manifest->arguments[i].type_name);
         free_members(manifest->arguments[i].members, manifest->arguments[i].member_count);
+        free(manifest->arguments[i].extents);
     }
     free(manifest->arguments);
     for (size_t i = 0; i < manifest->requirement_count; i++) free(manifest->requirements[i]);

@@ -30,6 +30,11 @@ typedef struct rt_argument {
     size_t size, alignment; /* of one element; size 0: unknown (void *) */
     rt_member *members;
     size_t member_count;
+    uint32_t rank;   /* tensors: dimensions, else 0 */
+    size_t *extents; /* tensors: fixed ones, SIZE_MAX where the host chooses */
+    uint64_t most;   /* tensors: the largest number of the type in which extents are counted */
+    size_t layout;   /* tensors: the argument that takes extents and strides, 64 bits each */
+    bool is_layout;  /* such an argument: hidden from the host, a reference to constant memory */
 } rt_argument;
 
 typedef struct rt_constant {
@@ -43,6 +48,7 @@ typedef struct rt_constant {
 typedef struct rt_dependency {
     char *path;
     uint64_t size, hash; /* XXH3-64 of the content */
+    bool absent;         /* there was no such file */
 } rt_dependency;
 
 typedef struct rt_manifest {
@@ -56,8 +62,8 @@ typedef struct rt_manifest {
     size_t static_threadgroup_memory;
     bool threadgroup_barriers, simdgroup_operations;
     size_t context_size; /* bytes per SIMD-group (cpu) */
-    rt_argument *arguments;
-    size_t argument_count;
+    rt_argument *arguments; /* the source's, then the layouts of tensors */
+    size_t argument_count, visible_count;
     rt_constant *constants;
     size_t constant_count;
     rt_dependency *dependencies;

@@ -16,6 +16,9 @@ typedef struct rt_storage rt_storage; /* hazard.h */
 typedef struct rt_access rt_access;
 typedef struct rt_trace rt_trace; /* trace.h */
 typedef struct rt_bundle rt_bundle; /* bundle.h */
+typedef struct rt_making rt_making; /* kernel_table.c */
+typedef struct rt_special_table rt_special_table; /* specialise.h */
+typedef struct rt_specialiser rt_specialiser;
 
 static inline void rt_retain(rt_references *references)
 {
@@ -47,10 +50,14 @@ struct tombac_device {
     bool opened;
     rt_cache cache;
     rt_queue *queue;
+    rt_queue *compilations; /* kernels that are prepared; threads of their own, so that launches go on */
     size_t max_buffer_size;
     double time_limit; /* of a launch, seconds; 0: none */
     pthread_mutex_t hazards; /* see hazard.h */
     rt_trace *trace;         /* or NULL */
+    _Atomic uint32_t specialise_after; /* launches, for kernels made from now on; 0: never */
+    pthread_mutex_t specialising;
+    rt_specialiser *specialiser; /* or NULL; under `specialising` */
 };
 
 struct tombac_library {
@@ -59,6 +66,10 @@ struct tombac_library {
     rt_source source;
     rt_listing listing;
     rt_bundle *bundle; /* compiled already; NULL: from source */
+    pthread_mutex_t mutex; /* guards the rest: kernel_table.h */
+    pthread_cond_t made;
+    tombac_kernel *kernels; /* those that live; not retained */
+    rt_making *making;      /* those that are being made */
 };
 
 struct tombac_kernel {
@@ -67,7 +78,11 @@ struct tombac_kernel {
     rt_manifest manifest;
     char *reflection; /* the manifest's text */
     rt_code *code;
+    rt_special_table *specials; /* or NULL */
     double compile_seconds; /* that making it took, the cache and the compiler together */
+    rt_value *values;       /* of its function constants, sorted by index */
+    size_t value_count;
+    tombac_kernel *next, **link; /* in its library's list; link NULL: not in it */
 };
 
 struct tombac_buffer {

@@ -132,11 +132,16 @@ tombac_status rt_operation_adopt(tombac_operation *whole, tombac_operation *part
 
 static void execute(rt_queue_item *item);
 
+static rt_queue *queue_of(const tombac_operation *operation)
+{
+    return operation->type->compiles ? operation->device->compilations : operation->device->queue;
+}
+
 static void arrive(tombac_operation *operation, bool here)
 {
     if (atomic_fetch_sub_explicit(&operation->waiting, 1, memory_order_acq_rel) != 1) return;
     operation->item.run = execute;
-    rt_queue_push(operation->device->queue, &operation->item, here);
+    rt_queue_push(queue_of(operation), &operation->item, here);
 }
 
 void rt_operation_link(tombac_operation *from, rt_edge *edge, tombac_operation *to, bool carries)
@@ -226,7 +231,7 @@ static void end(tombac_operation *operation, tombac_status status, tombac_error 
     pthread_mutex_lock(&operation->device->hazards);
     rt_hazard_retire(operation, failure);
     pthread_mutex_unlock(&operation->device->hazards);
-    operation->ended = rt_now();
+    if (!operation->ran) operation->ended = rt_now(); /* it never ran */
     if (operation->device->trace) rt_trace_operation(operation->device->trace, operation);
     release_parts(operation);
     if (failure) tombac_operation_retain(failure);
@@ -257,16 +262,17 @@ static void execute(rt_queue_item *item)
     tombac_operation *operation = (tombac_operation *)item;
     tombac_error *error = NULL;
     tombac_status status = TOMBAC_OK;
-    if (!operation->begun) operation->begun = rt_now();
+    double begin = rt_now();
+    if (!operation->begun) operation->begun = begin;
     tombac_operation *stop = atomic_load(&operation->stop);
     if (stop) {
         status = stop->status == TOMBAC_OK ? tb_fail(&error, TOMBAC_ERROR_DEPENDENCY, "the submission failed")
                                            : stopped(operation, stop, &error);
     } else {
         atomic_store(&operation->waiting, 1); /* the running itself */
-        double begin = rt_now();
         bool ended = operation->type->run(operation, &status, &error);
-        operation->ran += rt_now() - begin;
+        operation->ended = rt_now();
+        operation->ran += operation->ended - begin;
         if (!ended) {
             arrive(operation, true);
             return;
@@ -312,7 +318,7 @@ static tombac_status refuse(
 static tombac_status submit_one(tombac_operation *operation, tombac_error **error)
 {
     tombac_error *failure = NULL;
-    tombac_status status = rt_queue_start(operation->device->queue, &failure);
+    tombac_status status = rt_queue_start(queue_of(operation), &failure);
     if (status == TOMBAC_OK) {
         pthread_mutex_lock(&operation->device->hazards);
         status = link_locked(operation, &failure);
@@ -425,9 +431,23 @@ static bool wait_until(tombac_operation *operation, double seconds)
     return ended;
 }
 
-void rt_operation_wait_quietly(tombac_operation *operation)
+/* A thread that the operation may need must not wait for it. */
+static tombac_status check_waiter(tombac_operation *operation, tombac_error **error)
 {
-    wait_until(operation, -1);
+    if (state_of(operation) == RT_OPERATION_ENDED || !rt_queue_on_worker()) return TOMBAC_OK;
+    tb_text who = {0};
+    rt_operation_describe(operation, &who);
+    tombac_status status = tb_fail(error, TOMBAC_ERROR_ARGUMENT,
+        "a host function or callback must not wait for %s, which has not ended: it could do so for ever", tb_text_string(&who));
+    tb_text_free(&who);
+    return status;
+}
+
+tombac_status rt_operation_wait_quietly(tombac_operation *operation, tombac_error **error)
+{
+    tombac_status status = check_waiter(operation, error);
+    if (status == TOMBAC_OK) wait_until(operation, -1);
+    return status;
 }
 
 /* Each wait gets an error object of its own. */
@@ -442,6 +462,9 @@ static tombac_status report(tombac_operation *operation, tombac_error **error)
 
 tombac_status rt_operation_result(tombac_operation *operation, double seconds, tombac_error **error)
 {
+    if (seconds != seconds) return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "a time limit is not a number");
+    tombac_status allowed = seconds == 0 ? TOMBAC_OK : check_waiter(operation, error);
+    if (allowed != TOMBAC_OK) return allowed;
     if (wait_until(operation, seconds)) return report(operation, error);
     tb_text who = {0};
     rt_operation_describe(operation, &who);
@@ -454,6 +477,8 @@ tombac_status rt_operation_result(tombac_operation *operation, double seconds, t
 tombac_status tombac_operation_wait(tombac_operation *operation, double seconds, tombac_error **error)
 {
     if (!operation) return rt_missing(__func__, "operation", error);
+    tombac_status allowed = seconds == 0 ? TOMBAC_OK : check_waiter(operation, error);
+    if (allowed != TOMBAC_OK) return allowed;
     /* A refused submission has ended with the same error. */
     if (state_of(operation) == RT_OPERATION_NEW) tombac_operation_submit(operation, NULL);
     return rt_operation_result(operation, seconds, error);

@@ -31,6 +31,8 @@ typedef struct rt_callback {
 typedef struct rt_operation_type {
     bool children_carry; /* a failed child stops the operation */
     bool sequence;       /* children are registered together, in order */
+    bool compiles;       /* runs on the device's threads for compilation */
+    const char *category; /* in traces; NULL: "host" */
     /* Does the work, on a worker. False: not ended yet, call again once the edges that it added have fired.
      */
     bool (*run)(tombac_operation *operation, tombac_status *status, tombac_error **error);
@@ -50,6 +52,7 @@ struct tombac_operation {
     char *name;             /* given by the user, or NULL */
     double compile_seconds; /* of its kernel */
     const char *kernel;     /* lives as long as the operation, or NULL */
+    bool specialised;       /* it runs code for the values of its arguments (specialise.h) */
     atomic_bool used;       /* part of another operation, so nothing may be put before it any more */
 
     tombac_operation **children;
@@ -90,8 +93,9 @@ tombac_status rt_operation_init(tombac_operation *operation, const rt_operation_
 void rt_operation_link(tombac_operation *from, rt_edge *edge, tombac_operation *to, bool carries);
 /* The operation must not run because of `cause`. The first call counts. */
 void rt_operation_stop(tombac_operation *operation, tombac_operation *cause);
-/* Blocks until the end without counting as having been told; for host views. */
-void rt_operation_wait_quietly(tombac_operation *operation);
+/* Blocks until the end without counting as having been told; for host views. Refused on the device's own threads, where it could
+ * last for ever. */
+tombac_status rt_operation_wait_quietly(tombac_operation *operation, tombac_error **error);
 /* Has ended; its failure or cause, or NULL if it went well. */
 tombac_operation *rt_operation_failure(tombac_operation *operation);
 /* The result of a part that has ended as that of the whole: the same error, the same cause. */

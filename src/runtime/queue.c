@@ -30,6 +30,11 @@ struct rt_queue {
 
 static _Thread_local worker *self; /* what this thread is, if it is a worker */
 
+bool rt_queue_on_worker(void)
+{
+    return self != NULL;
+}
+
 static void queue_free(rt_queue *queue)
 {
     pthread_cond_destroy(&queue->changed);
@@ -97,8 +102,8 @@ tombac_status rt_queue_create(size_t workers, rt_queue **queue, tombac_error **e
     pthread_mutex_init(&made->mutex, NULL);
     pthread_cond_init(&made->changed, NULL);
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    if (!workers && processors > 0) workers = (size_t)processors;
-    made->limit = workers < MIN_WORKERS ? MIN_WORKERS : workers > MAX_WORKERS ? MAX_WORKERS : workers;
+    if (!workers) workers = processors > MIN_WORKERS ? (size_t)processors : MIN_WORKERS;
+    made->limit = workers < MAX_WORKERS ? workers : MAX_WORKERS;
     *queue = made;
     return TOMBAC_OK;
 }

@@ -17,7 +17,7 @@ typedef struct rt_queue_item {
     void (*run)(struct rt_queue_item *item);
 } rt_queue_item;
 
-/* At most `workers` threads, 0: as the processor suggests. */
+/* At most `workers` threads; 0: as many as there are processors, four at least. */
 tombac_status rt_queue_create(size_t workers, rt_queue **queue, tombac_error **error);
 /* Makes sure that there is a worker at all; the only step of a submission that can fail for lack of threads.
  */
@@ -25,6 +25,8 @@ tombac_status rt_queue_start(rt_queue *queue, tombac_error **error);
 /* After rt_queue_start. With `here`, a worker of the queue that calls this runs the item next, itself: for
  * the successor of what it just ran. */
 void rt_queue_push(rt_queue *queue, rt_queue_item *item, bool here);
+/* Whether this thread is a worker of some queue: it runs a kernel, a host function or a callback, and must not wait for others. */
+bool rt_queue_on_worker(void);
 /* No items may be left but the one that calls this, if it is called from within an item. */
 void rt_queue_destroy(rt_queue *queue);
 

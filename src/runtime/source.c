@@ -44,6 +44,7 @@ static tombac_status copy_options(
         return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "math mode %d does not exist", (int)options->math);
     source->math = options->math;
     source->no_cache = options->no_cache;
+    source->no_specialise = options->no_specialise;
     if (options->standard && !(source->standard = strdup(options->standard))) return tb_fail_memory(error);
     tombac_status status = copy_strings(
         options->defines, options->define_count, "defines", &source->defines, &source->define_count, error);

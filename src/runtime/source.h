@@ -16,7 +16,7 @@ typedef struct rt_source {
     tombac_math math;
     char **defines, **include_folders;
     size_t define_count, include_folder_count;
-    bool no_cache;
+    bool no_cache, no_specialise;
 } rt_source;
 
 /* Copies `options` (may be NULL) and takes the content: of the file `name` if `content` is NULL. */

@@ -129,18 +129,23 @@ void rt_trace_operation(rt_trace *trace, const tombac_operation *operation)
     if (operation->kernel) {
         tb_text_puts(&more, ",\"kernel\":\"");
         print_string(&more, operation->kernel);
-        tb_text_putc(&more, '"');
+        tb_text_printf(&more, "\",\"specialised\":%s", operation->specialised ? "true" : "false");
     }
     const char *name = tombac_operation_name(operation);
     if (!more.bad)
-        note(trace, *name ? name : "(composed)", operation->kernel ? "launch" : "host", begun,
-            operation->ended, more.data);
+        note(trace, *name ? name : "(composed)", operation->type->category ? operation->type->category : "host",
+            begun, operation->ended, more.data);
     tb_text_free(&more);
 }
 
 void rt_trace_compile(rt_trace *trace, const char *kernel, double begin, double end)
 {
     note(trace, kernel, "compile", begin, end, "");
+}
+
+void rt_trace_specialise(rt_trace *trace, const char *kernel, double begin, double end, bool good)
+{
+    note(trace, kernel, "specialise", begin, end, good ? "" : ",\"failed\":true");
 }
 
 void rt_trace_close(rt_trace *trace)

@@ -10,6 +10,8 @@ tombac_status rt_trace_open(const char *path, const char *device, rt_trace **tra
 void rt_trace_operation(rt_trace *trace, const tombac_operation *operation);
 /* Notes the making of a kernel. */
 void rt_trace_compile(rt_trace *trace, const char *kernel, double begin, double end);
+/* Notes that code was made for one set of argument values, or could not be. */
+void rt_trace_specialise(rt_trace *trace, const char *kernel, double begin, double end, bool good);
 /* Writes what is still in memory. */
 void rt_trace_close(rt_trace *trace);
 

@@ -20,12 +20,14 @@ static const char help[] =
     "  --name NAME               prefix of the header's names; default: the artifact's name\n"
     "  --emit msl                write a file of kernels in C as Metal source instead (to -o, else standard output)\n"
     "  --kernel NAME             only this kernel (may be repeated)\n"
-    "  --target TARGET           check, cpu-v3 or cpu-v4 (may be repeated; default: all three)\n"
+    "  --target TARGET           check, cpu-v3, cpu-v4 (default: these three), sm_80, sm_86, sm_89 or sm_90\n"
+    "                            (NVIDIA GPUs of this compute capability and later); may be repeated\n"
     "  --set CONSTANT=VALUE      set a function constant, by name or index\n"
     "  --locked                  compile nothing: fail if the artifact is missing or stale\n"
     "  --depfile FILE            write the files that were read, for make and ninja\n"
     "  --std STANDARD            language version, as metal3.1; default metal3.2\n"
     "  --math fast|relaxed|safe  floating-point rules; default fast\n"
+    "  --gpu-family apple7|8|9   the Apple GPUs that the kernel is written for; default apple9\n"
     "  -D NAME[=VALUE]           define a macro\n"
     "  -I FOLDER                 search FOLDER for included files\n"
     "  -h, --help                this text\n";
@@ -47,8 +49,17 @@ static const struct option known[] = {{"header", required_argument, NULL, OPTION
     {"locked", no_argument, NULL, OPTION_LOCKED}, {"depfile", required_argument, NULL, OPTION_DEPFILE},
     TOOL_COMPILE_LONG, {NULL, 0, NULL, 0}};
 
-const build_target build_targets[] = {{"check", "check", "x86-64-v3"}, {"cpu-v3", "cpu", "x86-64-v3"},
-    {"cpu-v4", "cpu", "x86-64-v4"}, {NULL, NULL, NULL}};
+const build_target build_targets[] = {{"check", "check", "x86-64-v3", true}, {"cpu-v3", "cpu", "x86-64-v3", true},
+    {"cpu-v4", "cpu", "x86-64-v4", true}, {"sm_80", "cuda", "sm_80", false}, {"sm_86", "cuda", "sm_86", false},
+    {"sm_89", "cuda", "sm_89", false}, {"sm_90", "cuda", "sm_90", false}, {NULL, NULL, NULL, false}};
+
+bool build_wants(const build_options *options, const build_target *target)
+{
+    bool found = options->targets.count == 0 && target->usual;
+    for (size_t i = 0; i < options->targets.count && !found; i++)
+        found = strcmp(options->targets.items[i], target->name) == 0;
+    return found;
+}
 
 /* ---- The command line ---- */
 
@@ -56,7 +67,8 @@ static tombac_status add_target(build_options *options, const char *name, tombac
 {
     for (const build_target *t = build_targets; t->name; t++)
         if (strcmp(t->name, name) == 0) return tool_words_add(&options->targets, t->name, error);
-    return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "--target is check, cpu-v3 or cpu-v4, not '%s'", name);
+    return tb_fail(error, TOMBAC_ERROR_ARGUMENT,
+        "--target is check, cpu-v3, cpu-v4, sm_80, sm_86, sm_89 or sm_90, not '%s'", name);
 }
 
 static tombac_status take_option(build_options *options, int code, bool *taken, tombac_error **error)
@@ -164,6 +176,7 @@ static tombac_status write_depfile(
     json_array_foreach(json_object_get(json_object_get(index, "listing"), "dependencies"), i, dependency)
     {
         const char *path = json_string_value(json_object_get(dependency, "path"));
+        if (json_object_get(dependency, "absent")) continue; /* make would want to make it */
         tb_text_puts(&out, " \\\n  ");
         if (*path != '/') {
             print_escaped(&out, folder);

@@ -10,13 +10,14 @@
 
 typedef struct build_target {
     const char *name, *engine, *level;
+    bool usual; /* made where no target is asked for */
 } build_target;
 
 typedef struct build_options {
     tool_compile compile;
     tool_words kernels;   /* none: all */
     tool_words constants; /* NAME=VALUE */
-    tool_words targets;   /* names of build_targets; none: all */
+    tool_words targets;   /* names of build_targets; none: the usual ones */
     bool locked;
     const char *emit; /* "msl", or NULL */
     const char *source;                           /* FILE as given */
@@ -25,6 +26,7 @@ typedef struct build_options {
 
 /* NULL-terminated by name. */
 extern const build_target build_targets[];
+bool build_wants(const build_options *options, const build_target *target);
 
 /* What makes one bundle differ from another beside the source: the index's "options". NULL if memory is
  * short. */

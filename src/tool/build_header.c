@@ -41,6 +41,17 @@ static bool is_threadgroup(const json_t *argument)
     return strcmp(string(argument, "kind"), "threadgroup") == 0;
 }
 
+static bool is_tensor(const json_t *argument)
+{
+    return strcmp(string(argument, "kind"), "tensor") == 0;
+}
+
+/* An argument that the caller gives: function constants remove some, the layout comes with its tensor. */
+static bool is_given(const json_t *argument)
+{
+    return is_true(argument, "active") && strcmp(string(argument, "kind"), "layout") != 0;
+}
+
 /* Passed by value: one element of constant memory. */
 static bool is_value(const json_t *argument)
 {
@@ -61,6 +72,9 @@ static void write_parameter(build_writer *writer, const json_t *argument)
     tb_text_puts(out, ",\n    ");
     if (is_threadgroup(argument)) {
         tb_text_printf(out, "size_t %s_size /* bytes */", tb_text_string(&name));
+    } else if (is_tensor(argument)) {
+        tb_text_printf(out, "tombac_buffer *%s, const tombac_tensor *%s_tensor", tb_text_string(&name),
+            tb_text_string(&name));
     } else if (!is_value(argument)) {
         tb_text_printf(out, "tombac_buffer *%s", tb_text_string(&name));
     } else if (scalar && length == 1) {
@@ -91,6 +105,11 @@ static void write_binding(build_writer *writer, const json_t *argument)
             "    if (status == TOMBAC_OK) status = tombac_launch_set_threadgroup_memory(launch, %zu, "
             "%s_size, error);\n",
             index, n);
+    } else if (is_tensor(argument)) {
+        tb_text_printf(out,
+            "    if (status == TOMBAC_OK)\n"
+            "        status = tombac_launch_set_tensor(launch, %zu, %s, 0, %s_tensor, error);\n",
+            index, n, n);
     } else if (is_value(argument)) {
         bool by_value = build_scalar(string(argument, "scalar")) && number(argument, "vector_length") == 1;
         tb_text_printf(out,
@@ -113,9 +132,12 @@ static void describe_arguments(tb_text *out, const json_t *kernel)
     json_t *argument, *requirement;
     json_array_foreach(json_object_get(kernel, "arguments"), i, argument)
     {
-        if (!is_true(argument, "active")) continue;
+        if (!is_given(argument)) continue;
         tb_text_printf(out, " *   %-12s %s%s%s, [[%s(%zu)]]\n", string(argument, "name"),
-            string(argument, "type"), is_value(argument) ? "" : " elements",
+            string(argument, "type"),
+            is_value(argument)    ? ""
+            : is_tensor(argument) ? " elements of a tensor"
+                                  : " elements",
             is_true(argument, "writable") ? ", written" : "",
             is_threadgroup(argument) ? "threadgroup" : "buffer", number(argument, "index"));
     }
@@ -185,12 +207,12 @@ static void write_kernel(build_writer *writer, const json_t *kernel)
     describe_arguments(out, kernel);
     tb_text_printf(out, " */\nstatic inline tombac_status %s_%s(tombac_kernel *kernel, tombac_grid grid",
         writer->prefix, tb_text_string(&name));
-    json_array_foreach(json_object_get(kernel, "arguments"), i, argument) if (is_true(argument, "active"))
+    json_array_foreach(json_object_get(kernel, "arguments"), i, argument) if (is_given(argument))
         write_parameter(writer, argument);
     tb_text_puts(out,
         ",\n    tombac_operation **operation, tombac_error **error)\n{\n    tombac_launch *launch = NULL;\n"
         "    tombac_status status = tombac_launch_create(kernel, &launch, error);\n");
-    json_array_foreach(json_object_get(kernel, "arguments"), i, argument) if (is_true(argument, "active"))
+    json_array_foreach(json_object_get(kernel, "arguments"), i, argument) if (is_given(argument))
         write_binding(writer, argument);
     tb_text_puts(out,
         "    if (status == TOMBAC_OK) status = tombac_launch_set_grid(launch, grid, error);\n"

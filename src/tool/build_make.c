@@ -140,8 +140,8 @@ static tombac_status compile_one(
     for (size_t i = 0; i < 64; i++) tb_text_free(&words[i]);
     tool_words_free(&extra);
     if (status != TOMBAC_OK) return status;
-    m->sections[++m->count] =
-        (tb_section){TB_SECTION_KERNEL, m->files[m->count - 1].data, m->files[m->count - 1].size};
+    const tb_text *file = &m->files[m->count++];
+    m->sections[m->count] = (tb_section){TB_SECTION_KERNEL, file->data, file->size};
     json_array_append_new(
         m->entries, json_pack("{s:s, s:s, s:s, s:O}", "name", kernel, "engine", target->engine, "target",
                         target->level, "constants", m->constants));
@@ -163,7 +163,7 @@ static size_t count_wanted(const maker *m)
     json_array_foreach(json_object_get(m->listing, "kernels"), i, kernel) kernels +=
         is_among(&m->options->kernels, json_string_value(json_object_get(kernel, "name")));
     for (const build_target *t = build_targets; t->name; t++)
-        targets += is_among(&m->options->targets, t->name);
+        targets += build_wants(m->options, t);
     return kernels * targets;
 }
 
@@ -186,7 +186,7 @@ static tombac_status compile_all(maker *m, tombac_error **error)
         if (!is_among(&m->options->kernels, name)) continue;
         for (const build_target *t = build_targets; t->name; t++) {
             tombac_status status =
-                is_among(&m->options->targets, t->name) ? compile_one(m, name, t, error) : TOMBAC_OK;
+                build_wants(m->options, t) ? compile_one(m, name, t, error) : TOMBAC_OK;
             if (status != TOMBAC_OK) return status;
         }
     }

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -33,10 +34,16 @@ static tombac_status check_file(const build_options *options, const char *folder
 {
     const char *path = json_string_value(json_object_get(dependency, "path"));
     const char *hash = json_string_value(json_object_get(dependency, "hash"));
-    if (!path || !hash) return stale(options, "its list of files cannot be read", "", error);
+    bool absent = json_is_true(json_object_get(dependency, "absent"));
+    if (!path || (!hash && !absent)) return stale(options, "its list of files cannot be read", "", error);
     tb_text full = {0}, content = {0};
     if (*path != '/') tb_text_append(&full, folder, length);
     tb_text_puts(&full, path);
+    if (absent) {
+        bool there = full.bad || access(full.data, F_OK) == 0;
+        tb_text_free(&full);
+        return there ? stale(options, "there is a new file that its source may include: ", path, error) : TOMBAC_OK;
+    }
     bool found = !full.bad && tb_file_read(full.data, 0, &content, NULL) == TOMBAC_OK;
     char now[17] = "";
     if (found)

@@ -1,5 +1,5 @@
-/* tombac check: does a source compile? With --list its kernels, with --json everything that is known of them.
- */
+/* tombac check: does a source compile? With --list its kernels, with --json everything that is known of them, with --fix
+ * address spaces where they are missing. */
 #include "tool/compiler.h"
 #include "tool/message.h"
 #include "tool/verbs.h"
@@ -15,18 +15,21 @@ static const char help[] =
     "  --json                    print every kernel with its arguments and constants\n"
     "  --std STANDARD            language version, as metal3.1; default metal3.2\n"
     "  --math fast|relaxed|safe  floating-point rules; default fast\n"
+    "  --gpu-family apple7|8|9   the Apple GPUs that the kernel is written for; default apple9\n"
+    "  -Wmetal-addr-spaces       warn at member functions without an address space\n"
+    "  --fix                     add `thread` to those, in the files themselves\n"
     "  -D NAME[=VALUE]           define a macro\n"
     "  -I FOLDER                 search FOLDER for included files\n"
     "  -h, --help                this text\n";
 
 typedef struct check_options {
     tool_compile compile;
-    bool list, json;
+    bool list, json, fix, address_spaces;
 } check_options;
 
-enum { OPTION_LIST = TOOL_OPTION_OWN, OPTION_JSON };
+enum { OPTION_LIST = TOOL_OPTION_OWN, OPTION_JSON, OPTION_FIX };
 static const struct option known[] = {{"list", no_argument, NULL, OPTION_LIST},
-    {"json", no_argument, NULL, OPTION_JSON}, TOOL_COMPILE_LONG, {NULL, 0, NULL, 0}};
+    {"json", no_argument, NULL, OPTION_JSON}, {"fix", no_argument, NULL, OPTION_FIX}, TOOL_COMPILE_LONG, {NULL, 0, NULL, 0}};
 
 static tombac_status list_kernels(const char *output, tombac_error **error)
 {
@@ -51,8 +54,12 @@ static tombac_status list_kernels(const char *output, tombac_error **error)
 static tombac_status check_file(const check_options *options, const char *file, tombac_error **error)
 {
     tb_process process;
+    const char *words[2];
+    tool_words extra = {.items = words};
+    if (options->address_spaces) words[extra.count++] = "-Wmetal-addr-spaces";
+    if (options->fix) words[extra.count++] = "--fix";
     const char *verb = options->json ? "reflect" : options->list ? "list" : "check";
-    tombac_status status = tool_compiler_run(verb, &options->compile, NULL, file, &process, error);
+    tombac_status status = tool_compiler_run(verb, &options->compile, &extra, file, &process, error);
     if (status != TOMBAC_OK) return status;
     fputs(tb_text_string(&process.errors), stderr); /* warnings */
     if (options->list && !options->json)
@@ -69,7 +76,7 @@ static tombac_status read_options(
     int count, char **arguments, check_options *options, bool *help_shown, tombac_error **error)
 {
     opterr = 0;
-    for (int code; (code = getopt_long(count, arguments, ":" TOOL_COMPILE_SHORT, known, NULL)) != -1;) {
+    for (int code; (code = getopt_long(count, arguments, ":W:" TOOL_COMPILE_SHORT, known, NULL)) != -1;) {
         bool taken;
         tombac_status status = tool_compile_option(&options->compile, code, optarg, &taken, error);
         if (status != TOMBAC_OK) return status;
@@ -78,12 +85,20 @@ static tombac_status read_options(
             options->list = true;
         else if (code == OPTION_JSON)
             options->json = true;
+        else if (code == OPTION_FIX)
+            options->fix = true;
+        else if (code == 'W' && !strcmp(optarg, "metal-addr-spaces"))
+            options->address_spaces = true;
+        else if (code == 'W')
+            return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "unknown warning '-W%s'; there is -Wmetal-addr-spaces", optarg);
         else if (code == 'h')
             *help_shown = fputs(help, stdout) >= 0;
         else
             return tool_option_error("check", code, arguments, known, error);
         if (*help_shown) return TOMBAC_OK;
     }
+    if (options->fix && (options->list || options->json))
+        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "--fix does not go with --list or --json");
     if (optind < count) return TOMBAC_OK;
     return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "which file? Usage: tombac check [options] FILE...");
 }

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 static const char help[] = "Usage: tombac info [--json]\n\n"
-                           "Shows the version, the devices with their limits, the folder and size of the "
+                           "Shows the version, the devices with their limits, what kernels can use, the folder and size of the "
                            "compile cache, and whether\n"
                            "the compiler is installed.\n\n"
                            "  --json      the same for machines\n"
@@ -46,6 +46,18 @@ static void measure(const char *path, cache_size *size, unsigned depth)
     closedir(folder);
 }
 
+static json_t *describe_capabilities(const tombac_device *device)
+{
+    json_t *list = json_array();
+    tombac_capability c;
+    for (size_t i = 0; i < tombac_capability_count(); i++) {
+        if (tombac_device_get_capability(device, i, &c, NULL) != TOMBAC_OK) continue;
+        json_array_append_new(list, json_pack("{s:s, s:I, s:s, s:s}", "name", c.name, "value", (json_int_t)c.value,
+                                        "meaning", c.meaning, "enforced_by", c.enforced_by));
+    }
+    return list;
+}
+
 static json_t *describe_devices(void)
 {
     json_t *devices = json_array();
@@ -61,10 +73,10 @@ static json_t *describe_devices(void)
         }
         tombac_device_limits limits = tombac_device_get_limits(device);
         json_array_append_new(devices,
-            json_pack("{s:s, s:I, s:I, s:I, s:I}", "name", name, "simd_width", (json_int_t)limits.simd_width,
+            json_pack("{s:s, s:I, s:I, s:I, s:I, s:o}", "name", name, "simd_width", (json_int_t)limits.simd_width,
                 "max_threads_per_threadgroup", (json_int_t)limits.max_threads_per_threadgroup,
                 "max_threadgroup_memory", (json_int_t)limits.max_threadgroup_memory, "max_buffer_size",
-                (json_int_t)limits.max_buffer_size));
+                (json_int_t)limits.max_buffer_size, "capabilities", describe_capabilities(device)));
         tombac_device_release(device);
     }
     return devices;
@@ -77,9 +89,10 @@ static json_t *describe(void)
     char *compiler = tool_compiler_path(NULL);
     bool found = compiler && access(compiler, X_OK) == 0;
     if (*folder) measure(folder, &size, 0);
-    json_t *facts = json_pack("{s:s, s:o, s:{s:s, s:I, s:I}, s:{s:s, s:b}}", "version", tombac_version(),
+    json_t *facts = json_pack("{s:s, s:o, s:{s:s, s:I, s:I}, s:{s:s, s:b}, s:I}", "version", tombac_version(),
         "devices", describe_devices(), "cache", "folder", folder, "files", (json_int_t)size.files, "bytes",
-        (json_int_t)size.bytes, "compiler", "path", compiler ? compiler : "", "found", found);
+        (json_int_t)size.bytes, "compiler", "path", compiler ? compiler : "", "found", found,
+        "specialise_after", (json_int_t)tombac_default_specialise_after());
     free(compiler);
     return facts;
 }
@@ -93,6 +106,35 @@ static const char *string(const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));
     return text ? text : "";
+}
+
+/* A line for each capability: its value, or one for each device where they differ. */
+static void print_capabilities(const json_t *devices)
+{
+    const json_t *first = NULL, *device, *row;
+    size_t d, i;
+    json_array_foreach(devices, d, device)
+        if (!first) first = json_object_get(device, "capabilities");
+    json_array_foreach(first, i, row)
+    {
+        bool same = true;
+        tb_text values = {0};
+        json_array_foreach(devices, d, device)
+        {
+            const json_t *other = json_array_get(json_object_get(device, "capabilities"), i);
+            if (!other) continue;
+            same = same && number(other, "value") == number(row, "value");
+            tb_text_printf(&values, "%s%s %lld", values.size ? ", " : "", string(device, "name"),
+                (long long)number(other, "value"));
+        }
+        printf("can       %s: ", string(row, "name"));
+        if (same)
+            printf("%lld", (long long)number(row, "value"));
+        else
+            printf("%s", tb_text_string(&values));
+        printf("; %s\n", string(row, "meaning"));
+        tb_text_free(&values);
+    }
 }
 
 static void print(const json_t *facts)
@@ -115,6 +157,7 @@ static void print(const json_t *facts)
             (long long)number(device, "max_threadgroup_memory"), (long long)number(device, "simd_width"),
             (double)number(device, "max_buffer_size") / 0x1p30);
     }
+    print_capabilities(json_object_get(facts, "devices"));
     if (*string(cache, "folder")) {
         printf("cache     %s: %lld files, %.1f KiB\n", string(cache, "folder"),
             (long long)number(cache, "files"), (double)number(cache, "bytes") / 1024);
@@ -124,6 +167,11 @@ static void print(const json_t *facts)
     printf("compiler  %s: %s\n", string(compiler, "path"),
         json_is_true(json_object_get(compiler, "found")) ? "found"
                                                          : "NOT FOUND (only cached kernels can run)");
+    if (number(facts, "specialise_after"))
+        printf("specialise after %lld launches with the same constant arguments (TOMBAC_SPECIALISE)\n",
+            (long long)number(facts, "specialise_after"));
+    else
+        puts("specialise never (TOMBAC_SPECIALISE)");
 }
 
 int tool_info(int count, char **arguments)

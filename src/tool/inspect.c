@@ -20,6 +20,7 @@ static const char help[] =
     "  --set CONSTANT=VALUE      set a function constant, by name or index\n"
     "  --std STANDARD            language version, as metal3.1; default metal3.2\n"
     "  --math fast|relaxed|safe  floating-point rules; default fast\n"
+    "  --gpu-family apple7|8|9   the Apple GPUs that the kernel is written for; default apple9\n"
     "  -D NAME[=VALUE]           define a macro\n"
     "  -I FOLDER                 search FOLDER for included files\n"
     "  -h, --help                this text\n";

@@ -13,6 +13,7 @@ static const struct {
     {"check", "compile only; list kernels, print reflection", tool_check},
     {"inspect", "show a kernel's rewritten source, IR or reflection", tool_inspect},
     {"build", "make an artifact and a C header of a source", tool_build},
+    {"bench", "measure launches, starting, compiling and copying on this machine", tool_bench},
     {"doctor", "try everything, and say what installs what is missing", tool_doctor},
     {"info", "show version, devices, limits and the compile cache", tool_info},
 };
@@ -53,6 +54,6 @@ int main(int count, char **arguments)
     if (suggestion.best)
         tool_complain("unknown %s '%s'; did you mean '%s'?", kind, verb, suggestion.best);
     else
-        tool_complain("unknown %s '%s'; the verbs are run, check, inspect, build, doctor and info", kind, verb);
+        tool_complain("unknown %s '%s'; the verbs are run, check, inspect, build, bench, doctor and info", kind, verb);
     return TOOL_USAGE;
 }

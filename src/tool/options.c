@@ -40,6 +40,16 @@ static tombac_status parse_math(const char *text, tombac_math *math, tombac_erro
     return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "--math is fast, relaxed or safe, not '%s'", text);
 }
 
+/* A macro says it to the compiler (docs/command.md), so it is one for the library and its cache too. */
+static tombac_status add_family(tool_compile *compile, const char *text, tombac_error **error)
+{
+    static const char *const defines[] = {
+        "__TOMBAC_APPLE_FAMILY__=7", "__TOMBAC_APPLE_FAMILY__=8", "__TOMBAC_APPLE_FAMILY__=9"};
+    if (strlen(text) == 6 && !strncmp(text, "apple", 5) && text[5] >= '7' && text[5] <= '9')
+        return tool_words_add(&compile->defines, defines[text[5] - '7'], error);
+    return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "--gpu-family is apple7, apple8 or apple9, not '%s'", text);
+}
+
 tombac_status tool_compile_option(
     tool_compile *compile, int option, const char *value, bool *taken, tombac_error **error)
 {
@@ -49,6 +59,7 @@ tombac_status tool_compile_option(
     case 'I': return tool_words_add(&compile->include_folders, value, error);
     case TOOL_OPTION_STANDARD: compile->standard = value; return TOMBAC_OK;
     case TOOL_OPTION_MATH: return parse_math(value, &compile->math, error);
+    case TOOL_OPTION_FAMILY: return add_family(compile, value, error);
     default: *taken = false; return TOMBAC_OK;
     }
 }

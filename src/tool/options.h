@@ -26,13 +26,14 @@ typedef struct tool_compile {
     bool no_cache;
 } tool_compile;
 
-enum { TOOL_OPTION_STANDARD = 1000, TOOL_OPTION_MATH, TOOL_OPTION_OWN };
+enum { TOOL_OPTION_STANDARD = 1000, TOOL_OPTION_MATH, TOOL_OPTION_FAMILY, TOOL_OPTION_OWN };
 #define TOOL_COMPILE_SHORT "D:I:h"
 #define TOOL_COMPILE_LONG                                                                                    \
     {"std", required_argument, NULL, TOOL_OPTION_STANDARD},                                                  \
-        {"math", required_argument, NULL, TOOL_OPTION_MATH}, {"help", no_argument, NULL, 'h'}
+        {"math", required_argument, NULL, TOOL_OPTION_MATH},                                                 \
+        {"gpu-family", required_argument, NULL, TOOL_OPTION_FAMILY}, {"help", no_argument, NULL, 'h'}
 
-/* Takes -D, -I, --std, --math; *taken says whether it was one of these. */
+/* Takes -D, -I, --std, --math, --gpu-family; *taken says whether it was one of these. */
 tombac_status tool_compile_option(
     tool_compile *compile, int option, const char *value, bool *taken, tombac_error **error);
 void tool_compile_free(tool_compile *compile);

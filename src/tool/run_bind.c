@@ -61,6 +61,11 @@ static tombac_status read_arguments(run_state *state, tombac_error **error)
 static void describe(const run_argument *a, tb_text *text)
 {
     static const char *const spaces[] = {"device", "constant", "threadgroup"};
+    if (a->info.kind == TOMBAC_ARGUMENT_TENSOR) {
+        tb_text_printf(text, "tensor of %s with %u dimension%s, buffer %u", a->info.type_name, a->info.rank,
+            a->info.rank == 1 ? "" : "s", a->info.index);
+        return;
+    }
     tb_text_printf(text, "%s %s %s, %s %u", spaces[a->info.kind], a->info.type_name ? a->info.type_name : "?",
         a->info.reference ? "&" : "*", is_memory(a) ? "buffer" : "threadgroup", a->info.index);
 }
@@ -212,6 +217,9 @@ static tombac_status missing(const run_argument *a, tombac_error **error)
         tb_text_printf(&text, ") has no value; give it, as in '%s={...}'", name);
     else if (a->info.reference)
         tb_text_printf(&text, ") has no value; give it, as in %s=1", name);
+    else if (a->info.kind == TOMBAC_ARGUMENT_TENSOR)
+        tb_text_printf(&text, ") has no value; give it, as in %s=%s[%s] or %s=@file.npy", name,
+            tool_type_name(a->type), a->info.rank == 1 ? "64" : a->info.rank == 2 ? "64x32" : "4x64x32", name);
     else if (a->members)
         tb_text_printf(&text, ") has no value; give it, as in '%s={{...}, ...}' or %s=u8[1024]", name, name);
     else
@@ -270,6 +278,17 @@ static tombac_status check_size(const run_argument *a, tombac_error **error)
     return status;
 }
 
+/* The value's last dimension, whose elements lie side by side, is the tensor's first. */
+static tombac_status bind_tensor(run_state *state, run_argument *a, tombac_error **error)
+{
+    const tool_array *v = &a->array;
+    size_t extents[TOMBAC_MAX_TENSOR_RANK];
+    if (v->dimension_count != a->info.rank || v->vector_length != 1) return wrong_type(a, "", error);
+    for (uint32_t r = 0; r < a->info.rank; r++) extents[r] = v->shape[a->info.rank - 1 - r];
+    tombac_tensor tensor = {.type = v->type, .rank = a->info.rank, .extents = extents};
+    return tombac_launch_set_tensor(state->launch, a->info.index, a->buffer, 0, &tensor, error);
+}
+
 static tombac_status bind_value(run_state *state, run_argument *a, tombac_error **error)
 {
     tool_slot slot = {.what = a->what,
@@ -295,7 +314,15 @@ static tombac_status bind_value(run_state *state, run_argument *a, tombac_error 
         state->device, a->initial.size, a->initial.size ? a->initial.data : NULL, &a->buffer, error);
     if (status != TOMBAC_OK) return status;
     if (state->options->repeats < 2) tb_text_free(&a->initial); /* nothing will be restored */
+    if (a->info.kind == TOMBAC_ARGUMENT_TENSOR) return bind_tensor(state, a, error);
     return tombac_launch_set_buffer(state->launch, a->info.index, a->buffer, 0, error);
+}
+
+/* What the runtime gives itself: a fresh seed for random numbers. */
+static bool may_be_left_out(const run_argument *a)
+{
+    return a->info.kind == TOMBAC_ARGUMENT_CONSTANT && a->info.reference && a->info.type == TOMBAC_TYPE_U64 &&
+           a->info.vector_length == 1 && strcmp(a->info.name, "random_seed") == 0;
 }
 
 tombac_status run_bind(run_state *state, tombac_error **error)
@@ -305,11 +332,12 @@ tombac_status run_bind(run_state *state, tombac_error **error)
     if (status == TOMBAC_OK) status = assign_threadgroup(state, error);
     for (size_t i = 0; i < state->argument_count && status == TOMBAC_OK; i++) {
         const run_argument *a = &state->arguments[i];
-        if (a->info.active && !(is_memory(a) ? a->text != NULL : a->bound)) status = missing(a, error);
+        if (a->info.active && !(is_memory(a) ? a->text != NULL : a->bound) && !may_be_left_out(a))
+            status = missing(a, error);
     }
     for (size_t i = 0; i < state->argument_count && status == TOMBAC_OK; i++) {
         run_argument *a = &state->arguments[i];
-        if (!a->info.active) continue;
+        if (!a->info.active || (!a->text && may_be_left_out(a))) continue;
         if (is_memory(a))
             status = bind_value(state, a, error);
         else

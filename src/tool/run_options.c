@@ -30,6 +30,7 @@ static const char help[] =
     "Compilation:\n"
     "  --std STANDARD            language version, as metal3.1; default metal3.2\n"
     "  --math fast|relaxed|safe  floating-point rules; default fast\n"
+    "  --gpu-family apple7|8|9   the Apple GPUs that the kernel is written for; default apple9\n"
     "  -D NAME[=VALUE]  -I FOLDER  define a macro; search a folder for included files\n"
     "  --no-cache                compile anew, leave the compile cache alone\n\n"
     "Results:\n"

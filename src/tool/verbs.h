@@ -7,6 +7,7 @@ int tool_check(int count, char **arguments);
 int tool_inspect(int count, char **arguments);
 int tool_info(int count, char **arguments);
 int tool_build(int count, char **arguments);
+int tool_bench(int count, char **arguments);
 int tool_doctor(int count, char **arguments);
 
 #endif

@@ -36,7 +36,7 @@ cf_call ck_call(cf_test *test, ck_form form, const char *file, const char *kerne
 {
     static const char *const files[][3] = {/* the suite keeps the names of open files */
 #define FILE_OF(NAME) {NAME, "ckernel/" NAME ".c", CF_CKERNEL_MSL "/ckernel_" NAME ".metal"}
-        FILE_OF("language"), FILE_OF("together"), FILE_OF("numbers"), FILE_OF("messages"), FILE_OF("extra")};
+        FILE_OF("language"), FILE_OF("together"), FILE_OF("numbers"), FILE_OF("messages"), FILE_OF("extra"), FILE_OF("random")};
     size_t i = 0;
     while (strcmp(files[i][0], file) != 0) i++;
     return (cf_call){.file = files[i][form == CK_C ? 1 : 2],
@@ -279,4 +279,5 @@ void cf_family_ckernel(cf_suite *suite)
     ck_add(suite, run_particles, 0, 0, "particles");
     ck_together(suite);
     ck_numbers(suite);
+    ck_random(suite);
 }

@@ -25,6 +25,7 @@ void ck_store(tombac_type type, void *array, size_t i, double value);
 
 void ck_together(cf_suite *suite);
 void ck_numbers(cf_suite *suite);
+void ck_random(cf_suite *suite);
 
 /* ckernel_host.c: the kernels of language.c run by the host's compiler; arguments are the kernel's. */
 void ck_host_integers(const uint32_t *in, int *out, uint32_t n);

@@ -34,7 +34,7 @@ void cf_add(cf_suite *suite, cf_function *function, cf_parameters p, const char 
 /* Families, one function each. */
 #define CF_FAMILIES(F)                                                                                       \
     F(positions) F(language) F(constants) F(threadgroup) F(simd) F(shuffle) F(matrix) F(atomics) F(math) F(integer)   \
-    F(half) F(memory) F(logging) F(errors) F(generic) F(functions) F(library) F(ckernel) F(indices)
+    F(half) F(memory) F(tensor) F(product) F(logging) F(errors) F(generic) F(functions) F(library) F(ckernel) F(indices)
 #define CF_DECLARE(name) void cf_family_##name(cf_suite *suite);
 CF_FAMILIES(CF_DECLARE)
 
@@ -51,13 +51,14 @@ uint64_t cf_random(uint64_t *state);
 
 /* ---- Calls ---- */
 
-typedef enum cf_binding_kind { CF_BUFFER, CF_BYTES, CF_THREADGROUP } cf_binding_kind;
+typedef enum cf_binding_kind { CF_BUFFER, CF_BYTES, CF_THREADGROUP, CF_TENSOR } cf_binding_kind;
 
 typedef struct cf_binding {
     cf_binding_kind kind;
     uint32_t index;
     void *data; /* a buffer's content before, and after the run */
     size_t size;
+    tombac_tensor tensor; /* of CF_TENSOR; points to the caller's arrays */
 } cf_binding;
 
 enum { CF_MAX_BINDINGS = 12, CF_MAX_CONSTANTS = 12 };
@@ -79,6 +80,8 @@ typedef struct cf_call {
 } cf_call;
 
 void cf_buffer(cf_call *call, uint32_t index, void *data, size_t size);
+/* Strides NULL: packed. The arrays must live until the call was run. */
+void cf_tensor(cf_call *call, uint32_t index, tombac_tensor tensor, void *data, size_t size);
 void cf_bytes(cf_call *call, uint32_t index, const void *data, size_t size);
 void cf_threadgroup(cf_call *call, uint32_t index, size_t size);
 void cf_constant(cf_call *call, const char *name, const void *data, size_t size);

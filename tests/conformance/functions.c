@@ -112,6 +112,30 @@ static void run_lists(cf_test *t, const int *p)
     if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_F32, expected, got, 32 * N, "out (32 per thread)");
 }
 
+/* A list inside a list sets components from the first on; a scalar in a vector's place spreads. */
+static void run_lists_in_structs(cf_test *t, const int *p)
+{
+    enum { N = 9 };
+    float expected[40 * N] = {0}, got[40 * N] = {0};
+    for (int i = 0; i < N; i++) {
+        float *m = expected + 40 * i, *l = m + 20, x = (float)i;
+        const float first[20] = {x, 0, 0, 0, 1, i > 3, 0, 0, x + 1, 2, 0, x + 5, x + 5, x + 5, x + 2, 0, x + 3, x + 4, 7, x};
+        memcpy(m, first, sizeof first);
+        for (int k = 11; k < 14; k++) l[k] = x + 5;
+        l[19] = x;
+        if (i % 2) {
+            l[8] = l[9] = x + 7;
+            l[10] = 8;
+        } else {
+            l[0] = x + 6;
+            for (int k = 1; k < 4; k++) l[k] = (float)k;
+        }
+    }
+    cf_call call = call_of("lists_in_structs", N, 4);
+    cf_buffer(&call, 0, got, sizeof got);
+    if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_F32, expected, got, 40 * N, "out (40 per thread)");
+}
+
 /* ---- Pointers in structs ---- */
 
 static void run_follow(cf_test *t, const int *p)
@@ -168,6 +192,7 @@ void cf_family_functions(cf_suite *suite)
     cf_add(suite, run_expressions, CF_P(0), "functions.expressions.metal3_2");
     cf_add(suite, run_expressions, CF_P(1), "functions.expressions.metal4_0");
     cf_add(suite, run_lists, CF_P(0), "functions.lists");
+    cf_add(suite, run_lists_in_structs, CF_P(0), "functions.lists.in-structs");
     cf_add(suite, run_follow, CF_P(0), "functions.pointers");
     cf_add(suite, run_copies, CF_P(0), "functions.copies.zero");
     cf_add(suite, run_copies, CF_P(1), "functions.copies.edge");

@@ -98,6 +98,30 @@ kernel void expressions(device float *out, uint i [[thread_position_in_grid]])
     o[8] = first * 10 + second;
 }
 
+struct mixed_t {
+    float4 a;
+    packed_float3 b;
+    float2 c[2];
+    bool4 d;
+    int n;
+};
+
+kernel void lists_in_structs(device float *out, uint i [[thread_position_in_grid]])
+{
+    float x = i;
+    mixed_t m = {{x}, {x + 1, 2}, {{x + 2}, {x + 3, x + 4}}, {true, i > 3}, 7}, spread = {x, x + 5}, none = {};
+    mixed_t list[2] = {{{x + 6, 1, 2, 3}}, {{}, {float2(x + 7), 8}}};
+    m.c[0] += none.c[1] + float2(none.d.xy);
+    for (uint k = 0; k < 2; k++) {
+        device float *o = out + 40 * i + 20 * k;
+        mixed_t v = k ? list[i % 2] : m;
+        for (uint c = 0; c < 4; c++) o[c] = v.a[c], o[4 + c] = v.d[c];
+        for (uint c = 0; c < 3; c++) o[8 + c] = v.b[c], o[11 + c] = spread.b[c];
+        o[14] = v.c[0].x, o[15] = v.c[0].y, o[16] = v.c[1].x, o[17] = v.c[1].y, o[18] = v.n;
+        o[19] = spread.a.w;
+    }
+}
+
 kernel void lists(device float *out, uint i [[thread_position_in_grid]])
 {
     device float *o = out + 32 * i;

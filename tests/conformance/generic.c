@@ -70,6 +70,35 @@ static void run_combine(cf_test *t, const int *p)
             cf_equal(t, TOMBAC_TYPE_F32, result[i].row[r], got[i].row[r], 3, "row %d of matrix %d", r, i);
 }
 
+/* Rotations are known by what they do: each row has length one, stands upright on the others, and is the start's row but for
+ * what lies along the rows before it. Here start = triangle x rotation with a rotation that is known. */
+static void run_rotations(cf_test *t, const int *p)
+{
+    enum { N = 7, GROUP = 4 };
+    rows start[N], got[3 * N];
+    double expected[3 * 3 * N];
+    memset(start, 0, sizeof start);
+    memset(got, 0, sizeof got);
+    for (int i = 0; i < N; i++) { /* columns of a half turn about an axis with integer components */
+        const double axis[3] = {1 + i, 2, 3 - i}, square = axis[0] * axis[0] + 4 + axis[2] * axis[2];
+        for (int r = 0; r < 3; r++)
+            for (int c = 0; c < 3; c++) expected[9 * i + 3 * r + c] = 2 * axis[r] * axis[c] / square - (r == c);
+        for (int r = 0; r < 3; r++)
+            for (int c = 0; c < 3; c++)
+                for (int k = 0; k <= r; k++)
+                    start[i].row[r][c] += (float)((k == r ? 3 + r : k - i) * expected[9 * i + 3 * k + c]);
+    }
+    cf_call call = {.file = "generic.metal", .kernel = "rotations", .grid = {N, 1, 1}, .group = {GROUP, 1, 1}};
+    call.standard = p[0] ? "metal4.1" : "metal4.0";
+    cf_buffer(&call, 0, got, sizeof got);
+    cf_buffer(&call, 1, start, sizeof start);
+    cf_threadgroup(&call, 0, GROUP * sizeof(rows));
+    if (!cf_run(t, &call)) return;
+    for (int i = 0; i < 3 * N; i++)
+        for (int r = 0; r < 3; r++)
+            cf_close(t, expected + 9 * (i / 3) + 3 * r, got[i].row[r], 3, 0, 2e-5, "row %d of matrix %d", r, i);
+}
+
 /* ---- Questions and casts ---- */
 
 enum { DEVICE = 1, THREADGROUP = 2, THREAD = 4 };
@@ -123,6 +152,30 @@ static void run_choice(cf_test *t, const int *p)
 }
 
 /* Thread 5 casts a pointer to its own memory to one to device memory. */
+/* p[0]: 0 device, 1 threadgroup, 2 thread memory; + 4: writes. The last element is there, the next is not: the device "check" says
+ * so; past a variable's end it says so where nothing of the thread is. */
+static void run_overrun(cf_test *t, const int *p)
+{
+    enum { GROUP = 4 };
+    static const char *const wanted[] = {"of 'in', which has 16 bytes", "of threadgroup memory, which has 16 bytes", "in no buffer"};
+    for (uint32_t beyond = 0; beyond < 2; beyond++) {
+        uint32_t out[2] = {0, 0}, in[4] = {5, 6, 7, 8}, what[2] = {(uint32_t)p[0], 3};
+        if (beyond) what[1] = (p[0] & 3) == 2 ? 1u << 28 : 4;
+        char message[1024] = "";
+        cf_call call = {.file = "generic.metal", .kernel = "overrun", .grid = {GROUP, 1, 1}, .group = {GROUP, 1, 1}};
+        call.standard = "metal4.1";
+        cf_buffer(&call, 0, out, sizeof out);
+        cf_buffer(&call, 1, in, sizeof in);
+        cf_bytes(&call, 2, what, sizeof what);
+        cf_threadgroup(&call, 0, GROUP * 4);
+        if (beyond && strcmp(tombac_device_name(cf_device(t)), "check") != 0) continue;
+        tombac_status status = cf_try(t, &call, message, sizeof message);
+        if (status != (beyond ? TOMBAC_ERROR_KERNEL : TOMBAC_OK) || (beyond && !strstr(message, wanted[p[0] & 3])))
+            cf_fail(t, "element %u: %s: %s", what[1], tombac_status_name(status), message);
+        if (!beyond && p[0] == 4) cf_equal(t, TOMBAC_TYPE_U32, &(uint32_t){7}, &in[3], 1, "what was written");
+    }
+}
+
 static void run_wrong_cast(cf_test *t, const int *p)
 {
     uint32_t out[8] = {0};
@@ -144,8 +197,14 @@ void cf_family_generic(cf_suite *suite)
 {
     cf_add(suite, run_combine, CF_P(0), "generic.members.metal4_0");
     cf_add(suite, run_combine, CF_P(1), "generic.members.metal4_1");
+    cf_add(suite, run_rotations, CF_P(0), "generic.rotations.metal4_0");
+    cf_add(suite, run_rotations, CF_P(1), "generic.rotations.metal4_1");
     cf_add(suite, run_spaces, CF_P(0), "generic.spaces");
     cf_add(suite, run_choice, CF_P(0), "generic.choice");
+    for (int how = 0; how < 6; how++)
+        if (how != 3)
+            cf_add(suite, run_overrun, CF_P(how), "generic.overrun.%s.%s", how & 4 ? "write" : "read",
+                how % 4 == 0 ? "device" : how % 4 == 1 ? "threadgroup" : "thread");
     cf_add(suite, run_wrong_cast, CF_P(0), "generic.cast.right");
     cf_add(suite, run_wrong_cast, CF_P(1), "generic.cast.wrong");
 }

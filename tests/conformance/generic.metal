@@ -19,6 +19,15 @@ struct RowMatrix {
         row2 *= other.row2;
         return *this;
     }
+    RowMatrix &orthonormalise()
+    {
+        row0 = normalize(row0);
+        row1 -= dot(row0, row1) * row0;
+        row1 = normalize(row1);
+        row2 -= dot(row0, row2) * row0 + dot(row1, row2) * row1;
+        row2 = normalize(row2);
+        return *this;
+    }
     float trace() const { return row0.x + row1.y + row2.z; }
 };
 #else
@@ -32,6 +41,15 @@ struct RowMatrix {
         row2 -= row0;                                                                                        \
         return *this;                                                                                        \
     }                                                                                                        \
+    THIS RowMatrix &orthonormalise() THIS                                                                   \
+    {                                                                                                       \
+        row0 = normalize(row0);                                                                             \
+        row1 -= dot(row0, row1) * row0;                                                                     \
+        row1 = normalize(row1);                                                                             \
+        row2 -= dot(row0, row2) * row0 + dot(row1, row2) * row1;                                            \
+        row2 = normalize(row2);                                                                             \
+        return *this;                                                                                       \
+    }                                                                                                       \
     float trace() const THIS { return row0.x + row1.y + row2.z; }
 #define PRODUCT(THIS, OTHER)                                                                                 \
     THIS RowMatrix &operator*=(const OTHER RowMatrix &other) THIS                                            \
@@ -69,6 +87,19 @@ kernel void combine(device RowMatrix *result, device const RowMatrix *factor, de
     result[i] *= shared[t];
     result[i].shear(-1);
     traces[i] = result[i].trace() + scratch.trace() + shared[t].trace();
+}
+
+// Gram and Schmidt's way from any three rows to a rotation, in memory of every kind.
+kernel void rotations(device RowMatrix *result, device const RowMatrix *start, threadgroup RowMatrix *shared,
+                      uint i [[thread_position_in_grid]], uint t [[thread_index_in_threadgroup]])
+{
+    RowMatrix scratch = start[i], ones = {float3(1), float3(1), float3(1)};
+    shared[t] = start[i];
+    result[3 * i] = start[i];
+    result[3 * i].orthonormalise();
+    result[3 * i + 1] = scratch.orthonormalise() *= ones;
+    result[3 * i + 2] = ones;
+    result[3 * i + 2] *= shared[t].orthonormalise();
 }
 
 #if __METAL_VERSION__ >= 410
@@ -133,6 +164,23 @@ kernel void choice(device uint *out, threadgroup uint *shared, uint i [[thread_p
     row[3] = local;
     row[4] = shared[t];
     row[5] = *p;
+}
+
+// Past the end of memory that is chosen when the kernel runs.
+uint read(const uint *p, uint n) { return p[n]; }
+void write(uint *p, uint n, uint value) { p[n] = value; }
+kernel void overrun(device uint *out, device uint *in, constant uint2 &what, threadgroup uint *shared,
+                    uint t [[thread_index_in_threadgroup]])
+{
+    uint local[4] = {1, 2, 3, 4}, which = what.x & 3, n = what.y;
+    shared[t] = t;
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    uint *p = which == 0 ? (uint *)in : which == 1 ? (uint *)shared : local;
+    for (uint k = 0; k < out[0]; k++) p = p == local ? (uint *)in : p;
+    if (what.x & 4)
+        write(p, n, 7);
+    else
+        out[1] = read(p, n) + local[t & 3];
 }
 
 kernel void wrong_cast(device uint *out, uint i [[thread_position_in_grid]])

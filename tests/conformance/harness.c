@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { GUARD = 256, GUARD_BYTE = 0xA5 };
 
@@ -67,17 +68,22 @@ static void bind(cf_call *call, cf_binding binding)
 
 void cf_buffer(cf_call *call, uint32_t index, void *data, size_t size)
 {
-    bind(call, (cf_binding){CF_BUFFER, index, data, size});
+    bind(call, (cf_binding){.kind = CF_BUFFER, .index = index, .data = data, .size = size});
+}
+
+void cf_tensor(cf_call *call, uint32_t index, tombac_tensor tensor, void *data, size_t size)
+{
+    bind(call, (cf_binding){.kind = CF_TENSOR, .index = index, .data = data, .size = size, .tensor = tensor});
 }
 
 void cf_bytes(cf_call *call, uint32_t index, const void *data, size_t size)
 {
-    bind(call, (cf_binding){CF_BYTES, index, (void *)data, size});
+    bind(call, (cf_binding){.kind = CF_BYTES, .index = index, .data = (void *)data, .size = size});
 }
 
 void cf_threadgroup(cf_call *call, uint32_t index, size_t size)
 {
-    bind(call, (cf_binding){CF_THREADGROUP, index, NULL, size});
+    bind(call, (cf_binding){.kind = CF_THREADGROUP, .index = index, .size = size});
 }
 
 void cf_constant(cf_call *call, const char *name, const void *data, size_t size)
@@ -109,8 +115,10 @@ static tombac_status library_of(
             return TOMBAC_OK;
         }
     char path[4096];
-    bool whole = call->file[0] == '/'; /* a generated source */
-    snprintf(path, sizeof path, "%s%s%s", whole ? "" : test->cache->folder, whole ? "" : "/", call->file);
+    const char *name = strrchr(call->file, '/');
+    bool whole = call->file[0] == '/'; /* a generated source; it may have come along with the others */
+    snprintf(path, sizeof path, "%s/%s", test->cache->folder, whole ? name + 1 : call->file);
+    if (whole && access(path, R_OK) != 0) snprintf(path, sizeof path, "%s", call->file);
     tombac_compile_options options = {.standard = call->standard, .math = call->math};
     tombac_status status = tombac_library_create_from_file(test->device, path, &options, library, error);
     if (status != TOMBAC_OK) return status;
@@ -154,8 +162,34 @@ static void take_buffer(
     }
 }
 
-static tombac_status launch(cf_test *test, cf_call *call, tombac_launch *object, tombac_error **error)
+/* Does the binding go to an argument in constant memory? */
+static bool is_constant(const tombac_kernel *kernel, const cf_binding *binding)
 {
+    tombac_argument argument;
+    for (size_t i = 0; i < tombac_kernel_argument_count(kernel); i++)
+        if (tombac_kernel_get_argument(kernel, i, &argument, NULL) == TOMBAC_OK && argument.active &&
+            argument.index == binding->index && argument.kind == TOMBAC_ARGUMENT_CONSTANT)
+            return true;
+    return false;
+}
+
+/* An operation that is made counts as a launch; this one is dropped. Then waits for the code that the launch will run. */
+static tombac_status specialise(
+    cf_test *test, tombac_kernel *kernel, const tombac_launch *object, tombac_error **error)
+{
+    tombac_operation *operation = NULL;
+    tombac_status status = tombac_launch_operation(object, &operation, error);
+    tombac_operation_release(operation);
+    if (status == TOMBAC_OK) status = tombac_kernel_await_specialisation(kernel, 100, error);
+    if (tombac_kernel_get_specialisation(kernel).failed)
+        cf_fail(test, "%s: cannot be specialised", tombac_kernel_name(kernel));
+    return status;
+}
+
+static tombac_status launch(
+    cf_test *test, cf_call *call, tombac_kernel *kernel, tombac_launch *object, tombac_error **error)
+{
+    bool special = test->cache->specialise;
     tombac_status status = TOMBAC_OK;
     tombac_buffer *buffers[CF_MAX_BINDINGS] = {NULL};
     size_t offsets[CF_MAX_BINDINGS] = {0};
@@ -163,17 +197,20 @@ static tombac_status launch(cf_test *test, cf_call *call, tombac_launch *object,
         const cf_binding *b = &call->bindings[i];
         if (b->kind == CF_THREADGROUP) {
             status = tombac_launch_set_threadgroup_memory(object, b->index, b->size, error);
-        } else if (b->kind == CF_BYTES) {
+        } else if (b->kind == CF_BYTES || (special && b->size && b->size <= 4096 && is_constant(kernel, b))) {
             status = tombac_launch_set_bytes(object, b->index, b->data, b->size, error);
         } else {
             status = make_buffer(test, b, &buffers[i], &offsets[i], error);
-            if (status == TOMBAC_OK)
+            if (status == TOMBAC_OK && b->kind == CF_TENSOR)
+                status = tombac_launch_set_tensor(object, b->index, buffers[i], offsets[i], &b->tensor, error);
+            else if (status == TOMBAC_OK)
                 status = tombac_launch_set_buffer(object, b->index, buffers[i], offsets[i], error);
         }
     }
     if (status == TOMBAC_OK)
         status = call->whole_groups ? tombac_launch_set_threadgroups(object, call->grid, call->group, error)
                                     : tombac_launch_set_threads(object, call->grid, call->group, error);
+    if (status == TOMBAC_OK && special) status = specialise(test, kernel, object, error);
     if (status == TOMBAC_OK) status = tombac_launch_submit(object, error);
     if (status == TOMBAC_OK) status = tombac_launch_wait(object, error);
     const char *log = tombac_launch_log(object);
@@ -198,7 +235,7 @@ static tombac_status attempt(cf_test *test, cf_call *call, tombac_error **error)
     if (status != TOMBAC_OK) return status;
     tombac_launch *object = NULL;
     status = tombac_launch_create(kernel, &object, error);
-    if (status == TOMBAC_OK) status = launch(test, call, object, error);
+    if (status == TOMBAC_OK) status = launch(test, call, kernel, object, error);
     tombac_launch_release(object);
     tombac_kernel_release(kernel);
     return status;

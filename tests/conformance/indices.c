@@ -239,6 +239,69 @@ static void run_scatter(cf_test *t, const int *p)
     if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_U32, expected, got, 4 * THREADS, "columns");
 }
 
+/* ---- Places from memory ---- */
+
+static void run_gather(cf_test *t, const int *p)
+{
+    enum { THREADS = 512 };
+    uint32_t in[WORDS], at[THREADS], expected[THREADS], got[THREADS] = {0}, group = (uint32_t)p[0];
+    int64_t stride = p[1];
+    fill(in, WORDS, 6);
+    fill(at, THREADS, 7);
+    for (uint32_t n = 0; n < THREADS; n++) {
+        uint32_t x = at[n] & 255, sum = in[x + 3];
+        sum = sum * 3 + in[x < 3 ? x : x - 3];
+        sum = sum * 3 + in[512 + x - 300];
+        sum = sum * 3 + in[512 - x];
+        sum = sum * 3 + in[x * stride + 255];
+        sum = sum * 3 + in[4 * x + 2] + in[4 * (255 - x) + 3];
+        sum = sum * 3 + in[(x * 257 & 0xffff) >> 8];
+        if (x & 2)
+            sum += in[(n & 63) * 8 + 3] + in[(n & 31) * 24 + 1];
+        else
+            sum ^= in[511 - (n & 127) * 3] + in[(n & 31) * 24 + 2];
+        expected[n] = sum;
+    }
+    uint32_t tile[THREADS];
+    memcpy(tile, expected, sizeof tile);
+    for (uint32_t n = 0; n < THREADS; n++) { /* groups are multiples of 32 threads */
+        uint32_t x = at[n] & 31, row = n / 32 * 32;
+        expected[n] += tile[row + x];
+        if (x & 1) expected[n] += tile[row + 31 - x];
+    }
+    cf_call call = {.file = "indices.metal", .kernel = "gather", .grid = {THREADS, 1, 1}, .group = {group, 1, 1}};
+    cf_buffer(&call, 0, in, sizeof in);
+    cf_buffer(&call, 1, at, sizeof at);
+    cf_buffer(&call, 2, got, sizeof got);
+    cf_bytes(&call, 3, &stride, 8);
+    if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_U32, expected, got, THREADS, "gather");
+}
+
+static void run_spread(cf_test *t, const int *p)
+{
+    enum { THREADS = 200 };
+    uint32_t at[THREADS], expected[THREADS], got[THREADS] = {0}, rows[4 * THREADS] = {0}, got_rows[4 * THREADS] = {0};
+    uint64_t seed = 8;
+    for (uint32_t n = 0; n < THREADS; n++) at[n] = n;
+    for (uint32_t n = THREADS - 1; n > 0; n--) { /* Fisher and Yates */
+        uint32_t other = (uint32_t)(cf_random(&seed) % (n + 1)), x = at[n];
+        at[n] = at[other];
+        at[other] = x;
+    }
+    for (uint32_t n = 0; n < THREADS; n++) {
+        expected[at[n]] = n;
+        rows[4 * at[n] + 1] = n * 3;
+        if (at[n] & 1) rows[4 * at[n] + 3] = at[n];
+    }
+    cf_call call = {.file = "indices.metal", .kernel = "spread", .grid = {THREADS, 1, 1}, .group = {(uint32_t)p[0], 1, 1}};
+    cf_buffer(&call, 0, at, sizeof at);
+    cf_buffer(&call, 1, got, sizeof got);
+    cf_buffer(&call, 2, got_rows, sizeof got_rows);
+    if (!cf_run(t, &call)) return;
+    cf_equal(t, TOMBAC_TYPE_U32, expected, got, THREADS, "places");
+    cf_equal(t, TOMBAC_TYPE_U32, rows, got_rows, 4 * THREADS, "rows");
+}
+
 /* ---- The family ---- */
 
 void cf_family_indices(cf_suite *suite)
@@ -266,6 +329,11 @@ void cf_family_indices(cf_suite *suite)
     for (int i = 0; i < 4; i++)
         cf_add(suite, run_neighbours, CF_P(pictures[i][0], pictures[i][1], pictures[i][2], pictures[i][3]),
             "indices.neighbours.%dx%d", pictures[i][0], pictures[i][1]);
+    for (int stride = -1; stride <= 3; stride++)
+        cf_add(suite, run_gather, CF_P(64, stride), "indices.gather.64.%d", stride);
+    cf_add(suite, run_gather, CF_P(256, 2), "indices.gather.256.2");
+    cf_add(suite, run_spread, CF_P(64), "indices.spread.64");
+    cf_add(suite, run_spread, CF_P(40), "indices.spread.40");
     cf_add(suite, run_scatter, CF_P(128), "indices.scatter.128");
     cf_add(suite, run_scatter, CF_P(40), "indices.scatter.40");
 }

@@ -135,3 +135,41 @@ kernel void scatter(device uint *out, constant Place &p, uint t [[thread_positio
     out[i - 4 + 5] = t + 2000;
     out[i] = t + 3000;
 }
+
+// Places that only memory knows, in 32 bits, in 64, in rows of structures, below the pointer, and in threadgroup memory.
+struct Four {
+    uint a, b, c, d;
+};
+kernel void gather(device const uint *in, device const uint *at, device uint *out, constant long &stride [[buffer(3)]],
+                   uint i [[thread_position_in_grid]], ushort t [[thread_index_in_threadgroup]])
+{
+    threadgroup uint tile[32][8];
+    uint x = at[i] & 255; // at[] is random
+    device const uint *middle = in + 512;
+    device const Four *rows = (device const Four *)in;
+    uint sum = in[x + 3];
+    sum = sum * 3 + in[x - 3 + (x < 3 ? 3 : 0)];
+    sum = sum * 3 + middle[int(x) - 300];
+    sum = sum * 3 + middle[-long(x)];
+    sum = sum * 3 + in[long(x) * stride + 255];
+    sum = sum * 3 + rows[x].c + rows[255 - x].d;
+    sum = sum * 3 + in[ushort(x * 257) >> 8];
+    uint even = in[(i & 63) * 8 + 3], odd = in[511 - (i & 127) * 3]; // strided, far apart
+    uint wide = (i & 31) * 24;
+    if (x & 2) sum += even + in[wide + 1];
+    else sum ^= odd + in[wide + 2];
+    tile[t & 31][t >> 5] = sum;
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    sum += tile[x & 31][t >> 5];
+    if (x & 1) sum += tile[31 - (x & 31)][t >> 5];
+    out[i] = sum;
+}
+
+// Every element is written by one thread: at[] is a permutation.
+kernel void spread(device const uint *at, device uint *out, device Four *rows, uint i [[thread_position_in_grid]])
+{
+    uint x = at[i];
+    out[x] = i;
+    rows[x].b = i * 3;
+    if (x & 1) rows[x].d = x;
+}

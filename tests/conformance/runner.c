@@ -1,8 +1,8 @@
-/* tombac-conformance [--device NAME] [--folder KERNELS] [--timeout SECONDS] [--list] [FILTER...]
+/* tombac-conformance [--device NAME] [--specialise] [--folder KERNELS] [--timeout SECONDS] [--list] [FILTER...]
  *
  * Runs the tests whose name contains one of the filters (all without a filter) on one device (default:
  * "check"), prints one line per test and `N passed, N failed`, and exits with 0 if all passed, 1 if not, 2
- * for wrong usage.
+ * for wrong usage. With --specialise every launch runs code for its own argument values (device cpu).
  *
  * Tests run in a worker process that reports each result through a pipe; when the worker dies or a test takes
  * too long, that test has failed and a new worker goes on behind it. */
@@ -19,7 +19,7 @@
 typedef struct cf_options {
     const char *device, *folder;
     int timeout;
-    bool list;
+    bool list, specialise;
     char **filters;
     int filter_count;
 } cf_options;
@@ -68,13 +68,14 @@ static bool write_all(int file, const void *data, size_t size)
 /* In the worker: runs the tests from `first` on. */
 static int work(const cf_suite *suite, const cf_options *options, size_t first, int out)
 {
-    cf_cache cache = {.folder = options->folder};
+    cf_cache cache = {.folder = options->folder, .specialise = options->specialise};
     tombac_device *device = NULL;
     tombac_error *error = NULL;
     if (tombac_device_open(options->device, &device, &error) != TOMBAC_OK) {
         fprintf(stderr, "tombac-conformance: %s\n", tombac_error_message(error));
         return 2;
     }
+    if (options->specialise) tombac_device_specialise_after(device, 1, NULL);
     for (size_t i = first; i < suite->count; i++) {
         cf_test test = {.device = device, .cache = &cache};
         suite->entries[i].function(&test, suite->entries[i].p.v);
@@ -182,6 +183,8 @@ static bool parse(int count, char **words, cf_options *options)
         bool more = i + 1 < count;
         if (strcmp(words[i], "--list") == 0) {
             options->list = true;
+        } else if (strcmp(words[i], "--specialise") == 0) {
+            options->specialise = true;
         } else if (strcmp(words[i], "--device") == 0 && more) {
             options->device = words[++i];
         } else if (strcmp(words[i], "--folder") == 0 && more) {
@@ -201,7 +204,7 @@ int main(int count, char **words)
 {
     cf_options options = {.device = "check", .folder = CF_KERNEL_FOLDER, .timeout = 120};
     if (!parse(count, words, &options)) {
-        fputs("usage: tombac-conformance [--device NAME] [--folder KERNELS] [--timeout SECONDS] [--list] "
+        fputs("usage: tombac-conformance [--device NAME] [--specialise] [--folder KERNELS] [--timeout SECONDS] [--list] "
               "[FILTER...]\n",
             stderr);
         return 2;

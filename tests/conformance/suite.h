@@ -18,6 +18,7 @@ typedef struct cf_library {
 
 typedef struct cf_cache {
     const char *folder; /* of the .metal files */
+    bool specialise;    /* run every kernel specialised for the values that it is called with */
     cf_library *libraries;
 } cf_cache;
 

@@ -1,4 +1,4 @@
-"""Lists and compiles Metal files: compile.py [--each] [--every N] [--engine E] TOMBAC_CC [-I FOLDER]... [-D NAME]... FILE...
+"""Lists and compiles Metal files: compile.py [--each] [--every N] [--engine E] [--std STANDARD] TOMBAC_CC [-I FOLDER]... [-D NAME]... [-x LANGUAGE] FILE...
 
 Each file goes through the front end as a whole; a file that fails there does not count. With --each, every kernel
 (every N-th) is also compiled alone down to object code, function constants set to 1. Prints what fails with its first error
@@ -49,12 +49,15 @@ def main():
     parser.add_argument("--each", action="store_true")
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--engine", default="check")
+    parser.add_argument("--std")
     parser.add_argument("-I", action="append", default=[])
     parser.add_argument("-D", action="append", default=[])
+    parser.add_argument("-x", default="")
     parser.add_argument("tombac_cc")
     parser.add_argument("files", nargs="+")
     options = parser.parse_args()
-    flags = [f"-I{folder}" for folder in options.I] + [f"-D{name}" for name in options.D]
+    flags = [f"-I{folder}" for folder in options.I] + [f"-D{name}" for name in options.D] + ([f"-std={options.std}"] if options.std else [])
+    flags += ["-x", options.x] if options.x else []
     listed = compiled = right = tried = 0
     with tempfile.TemporaryDirectory() as folder:
         for path in options.files:

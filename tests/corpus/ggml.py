@@ -196,6 +196,48 @@ def mul_mm(kind, rows, columns, tokens):
     return case
 
 
+def mul_mm_tensor(kind, rows, columns, tokens):
+    """The same with Metal 4's tensor operations."""
+    def case(kit):
+        w, values, row = weights(kind, rows, columns)
+        x = normal(tokens, columns)
+        args = {"ne00": columns, "ne02": 1, "nb01": row, "nb02": row * rows, "nb03": row * rows, "ne12": 1, "nb10": 4,
+                "nb11": 4 * columns, "nb12": 4 * columns * tokens, "nb13": 4 * columns * tokens, "ne0": rows, "ne1": tokens,
+                "r2": 1, "r3": 1}
+        (out,) = kit.run(f"kernel_mul_mm_{kind}_f32", {0: args, 1: w, 2: x, 3: np.zeros((tokens, rows), np.float32)},
+                         groups=((tokens + 127) // 128, (rows + 63) // 64, 1), group=(32, 4, 1), threadgroup={0: 4096}, outputs=[3],
+                         constants={"FC_mul_mm_bc_inp": columns % 32 != 0, "FC_mul_mm_bc_out": bool(rows % 64 or tokens % 128),
+                                    "FC_mul_mm_ne12": 1, "FC_mul_mm_ne13": 1, "FC_mul_mm_r2": 1, "FC_mul_mm_r3": 1})
+        yield out, x.astype(np.float64) @ values.T, 3e-3  # the weights are rounded to half
+    return case
+
+
+def mul_mm_id_tensor(kind, rows, columns, tokens):
+    """Mixture of experts: which tokens an expert has, then a product for each expert."""
+    def case(kit):
+        experts, used = 4, 2
+        pairs = [weights(kind, rows, columns) for _ in range(experts)]
+        w, row = np.stack([p[0] for p in pairs]), pairs[0][2]
+        x = normal(tokens, columns)
+        ids = np.stack([rng.permutation(experts)[:used] for _ in range(tokens)]).astype(np.int32)
+        map_args = {"ne02": experts, "ne10": columns, "ne11": 1, "nb11": 4 * columns, "nb12": 4 * columns, "ne21": tokens,
+                    "ne20": used, "nb21": 4 * used}
+        tpe, hids = kit.run(f"kernel_mul_mm_id_map0_ne20_{used}", {0: map_args, 1: ids, 2: np.zeros(experts, np.uint32),
+                                                                   3: np.zeros((experts, tokens), np.int32)},
+                            groups=(1, 1, 1), group=(experts, 1, 1), threadgroup={0: experts * used * 2}, outputs=[2, 3])
+        yield tpe, np.bincount(ids.reshape(-1), minlength=experts), 0
+        args = {"ne00": columns, "ne02": experts, "nb01": row, "nb02": row * rows, "nb03": row * rows * experts, "ne11": 1,
+                "nb10": 4, "nb11": 4 * columns, "nb12": 4 * columns, "nb13": 4 * columns * tokens, "ne20": used, "ne21": tokens,
+                "ne0": rows, "ne1": used, "r2": 1, "r3": 1}
+        (out,) = kit.run(f"kernel_mul_mm_id_{kind}_f32", {0: args, 1: w, 2: x, 3: tpe, 4: hids,
+                                                         5: np.zeros((tokens, used, rows), np.float32)},
+                         groups=((tokens + 31) // 32, (rows + 63) // 64, experts), group=(128, 1, 1), threadgroup={0: 8192},
+                         outputs=[5], constants={"FC_mul_mm_bc_inp": columns % 32 != 0, "FC_mul_mm_bc_out": False})
+        expected = np.stack([np.stack([x[t].astype(np.float64) @ pairs[e][1].T for e in ids[t]]) for t in range(tokens)])
+        yield out, expected, 3e-3  # operands are rounded to half
+    return case
+
+
 # ---- Attention ----
 
 def attention(vector, dk, keys):
@@ -273,10 +315,23 @@ def all_cases():
         yield f"flash_attn_ext dk {dk}", attention(False, dk, 256)
 
 
+def tensor_cases():
+    for kind in ("f32", "f16", "q4_0", "q8_0", "q4_K"):
+        yield f"tensor mul_mm_{kind}_f32", mul_mm_tensor(kind, 128, 256, 128)
+    yield "tensor mul_mm_f16_f32 edges", mul_mm_tensor("f16", 100, 96, 45)
+    yield "tensor mul_mm_f32_f32 odd", mul_mm_tensor("f32", 70, 76, 133)
+    yield "tensor mul_mm_q4_0_f32 edges", mul_mm_tensor("q4_0", 70, 128, 133)
+    yield "tensor mul_mm_id_f16_f32", mul_mm_id_tensor("f16", 128, 96, 40)
+    yield "tensor mul_mm_id_q4_0_f32", mul_mm_id_tensor("q4_0", 64, 128, 70)
+
+
 if __name__ == "__main__":
     tombac, device, checkout = sys.argv[1:4]
     wanted = sys.argv[4:]
     folder = os.path.join(checkout, "src")
-    kit = Kit(tombac, device, os.path.join(folder, "ggml-metal", "ggml-metal.metal"), ["-I", folder])
-    chosen = [(n, "ggml", f) for n, f in all_cases() if not wanted or any(w in n for w in wanted)]
-    sys.exit(main("ggml", chosen, {"ggml": kit}))
+    source = os.path.join(folder, "ggml-metal", "ggml-metal.metal")
+    kits = {"ggml": Kit(tombac, device, source, ["-I", folder]),
+            "tensor": Kit(tombac, device, source, ["-I", folder, "-D", "GGML_METAL_HAS_TENSOR=1", "--std", "metal4.0"])}
+    cases = [(n, "ggml", f) for n, f in all_cases()] + [(n, "tensor", f) for n, f in tensor_cases()]
+    chosen = [c for c in cases if not wanted or any(w in c[0] for w in wanted)]
+    sys.exit(main("ggml", chosen, kits))

@@ -181,9 +181,29 @@ def qmv(fast, bits, dtype, rows, columns):
     return case
 
 
-def steel_gemm(layout, dtype, m, n, k):
+def qmm_nax(dtype, m, n, k):
+    """Quantized weights, n rows of k, with Metal 4's tensor operations."""
     def case(kit):
-        bm, bn, bk, wm, wn = 64, 64, 16, 2, 2
+        group, bits, tile = 64, 4, 32 if m <= 32 else 64
+        q = rng.integers(0, 1 << bits, (n, k)).astype(np.uint32)
+        w = (q.reshape(n, -1, 8) << (np.arange(8) * bits).astype(np.uint32)).sum(-1).astype(np.uint32)
+        scales, biases = (normal(n, k // group) / 30).astype(dtype), normal(n, k // group).astype(dtype)
+        x = (normal(m, k) / 4).astype(dtype)
+        name = (f"affine_qmm_t_nax_{'float' if dtype is np.float32 else 'float16_t'}_gs_{group}_b_{bits}_bm{tile}_bn64_bk64_wm2_wn2_"
+                f"alN_{'true' if n % 64 == 0 else 'false'}_batch_0")
+        long, number = np.zeros(1, np.int64), np.zeros(1, np.int32)
+        values = {0: w, 1: scales, 2: biases, 3: x, 4: np.zeros((m, n), dtype), 5: k, 6: n, 7: m, 8: 0, 9: number, 10: long, 11: 0,
+                  12: number, 13: long, 14: long, 15: long}
+        (out,) = kit.run(name, values, groups=((n + 63) // 64, (m + tile - 1) // tile, 1), group=(32, 2, 2), outputs=[4])
+        weights = q * np.repeat(scales.astype(np.float64), group, -1) + np.repeat(biases.astype(np.float64), group, -1)
+        yield out, x.astype(np.float64) @ weights.T, 1e-4 if dtype is np.float32 else 2e-2
+    return case
+
+
+def steel_gemm(layout, dtype, m, n, k, nax=False):
+    """nax: with Metal 4's tensor operations."""
+    def case(kit):
+        bm, bn, bk, wm, wn = 64, 64, 256 if nax else 16, 2, 2
         a, b = (normal(m, k) / 4).astype(dtype), (normal(k, n) / 4).astype(dtype)
         expected = a.astype(np.float64) @ b.astype(np.float64)
         a, b = (a.T if layout[0] == "t" else a), (b.T if layout[1] == "t" else b)
@@ -191,7 +211,7 @@ def steel_gemm(layout, dtype, m, n, k):
         params = {"M": m, "N": n, "K": k, "lda": a.shape[1], "ldb": b.shape[1], "ldd": n, "tiles_n": (n + bn - 1) // bn,
                   "tiles_m": (m + bm - 1) // bm, "batch_stride_a": 0, "batch_stride_b": 0, "batch_stride_d": 0, "swizzle_log": 0,
                   "gemm_k_iterations_aligned": k // bk, "batch_ndim": 1}
-        (out,) = kit.run(f"steel_gemm_fused_{layout}_{name}_{name}_bm{bm}_bn{bn}_bk{bk}_wm{wm}_wn{wn}",
+        (out,) = kit.run(f"steel_gemm_fused_{'nax_' if nax else ''}{layout}_{name}_{name}_bm{bm}_bn{bn}_bk{bk}_wm{wm}_wn{wn}",
                          {0: a, 1: b, 3: np.zeros((m, n), dtype), 4: params}, groups=(params["tiles_n"], params["tiles_m"], 1),
                          group=(32, wn, wm), outputs=[3],
                          constants={"has_batch": False, "use_out_source": False, "do_axpby": False, "align_M": m % bm == 0,
@@ -260,6 +280,11 @@ def all_cases():
     for layout in ("nn", "nt", "tn"):
         yield "steel/gemm/kernels/steel_gemm_fused", f"steel_gemm {layout} float32", steel_gemm(layout, np.float32, 64, 128, 64)
     yield "steel/gemm/kernels/steel_gemm_fused", "steel_gemm nn float16 edges", steel_gemm("nn", np.float16, 70, 50, 45)
+    for layout in ("nn", "nt", "tn", "tt"):
+        yield "steel/gemm/kernels/steel_gemm_fused_nax", f"nax steel_gemm {layout} float32", steel_gemm(layout, np.float32, 64, 128, 256, True)
+    yield "steel/gemm/kernels/steel_gemm_fused_nax", "nax steel_gemm tn float16 edges", steel_gemm("tn", np.float16, 70, 50, 256, True)
+    yield "quantized_nax", "nax qmm_t 4 bits float16", qmm_nax(np.float16, 64, 64, 128)
+    yield "quantized_nax", "nax qmm_t 4 bits float32", qmm_nax(np.float32, 128, 128, 192)
     yield "scaled_dot_product_attention", "sdpa_vector float32 64", sdpa_vector(np.float32, 64, 100, False)
     yield "scaled_dot_product_attention", "sdpa_vector float16 128 causal", sdpa_vector(np.float16, 128, 65, True)
 
@@ -269,5 +294,6 @@ if __name__ == "__main__":
     wanted = sys.argv[4:]
     folder = os.path.join(checkout, "mlx", "backend", "metal", "kernels")
     chosen = [(n, file, f) for file, n, f in all_cases() if not wanted or any(w in n for w in wanted)]
-    kits = {file: Kit(tombac, device, os.path.join(folder, file + ".metal"), ["-I", checkout]) for _, file, _ in chosen}
+    kits = {file: Kit(tombac, device, os.path.join(folder, file + ".metal"),
+                      ["-I", checkout] + (["--std", "metal4.0"] if file.endswith("_nax") else [])) for _, file, _ in chosen}
     sys.exit(main("mlx", chosen, kits))

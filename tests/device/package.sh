@@ -7,7 +7,7 @@ build=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$2"
 out=$(cd "$2" && pwd)
-rm -rf "$out/cache" "$out/bin" "$out/lib" "$out/fake" "$out/conformance" "$out/examples"
+rm -rf "$out/cache" "$out/bin" "$out/lib" "$out/fake" "$out/conformance" "$out/examples" "$out/bench" "$out/tests" "$out/ggml"
 mkdir -p "$out/bin" "$out/lib" "$out/fake" "$out/examples"
 cp "$build/bin/tombac-conformance" "$build/bin/tombac" "$out/bin/"
 for example in vec_add saxpy reduce_tree reduce_simd histogram matmul8x8; do
@@ -17,8 +17,19 @@ cp -L "$build"/lib/libtombac.so.0 "$out/lib/"
 cp -L "$(ldd "$build/bin/tombac-conformance" | sed -n 's/.*=> \(.*libjansson[^ ]*\).*/\1/p')" "$out/lib/"
 cp -L "$build"/tests/device/fake/libcuda.so.1 "$out/fake/"
 cp -r "$here/../conformance" "$out/conformance"
+cp "$build"/tests/conformance/ckernel_*.metal "$out/conformance/"
 cp "$here"/../../examples/*.metal "$out/examples/"
 cp "$here/run.sh" "$out/run.sh"
+# The bench; with $GGML, a checkout of ggml, also that of its kernels.
+mkdir -p "$out/tests/corpus" "$out/bench"
+cp -r "$here"/../../bench/*.py "$here/../../bench/kernels" "$out/bench/"
+cp "$here"/../corpus/*.py "$out/tests/corpus/"
+ln -sf libtombac.so.0 "$out/lib/libtombac.so"
+if [ -n "${GGML:-}" ]; then
+    mkdir -p "$out/ggml/src/ggml-metal"
+    cp "$GGML"/src/ggml-metal/*.metal "$GGML"/src/ggml-metal/*.h "$out/ggml/src/ggml-metal/"
+    cp "$GGML"/src/*.h "$out/ggml/src/"
+fi
 strip "$out"/bin/* "$out"/lib/* 2>/dev/null || true
 
 place=/tmp/tombac-device
@@ -32,6 +43,7 @@ for target in ${TARGETS:-sm_90}; do
     for example in vec_add saxpy reduce_tree reduce_simd histogram matmul8x8; do
         bin/$example cuda >> fill.log 2>&1 || true
     done
+    /usr/bin/env python3 bench/device.py --build . --fill ${GGML:+--checkout ggml}
 done
 cp -r cache fill.log "$out/"
 echo "$(find cache -type f | wc -l) files in the cache, $(du -sm . | cut -f1) MiB in all"

@@ -25,4 +25,7 @@ for example in vec_add saxpy reduce_tree reduce_simd histogram matmul8x8; do
     fi
 done
 echo "$passed passed, $failed failed"
+if [ -z "${NO_BENCH:-}" ] && python3 -c 'import torch' 2> /dev/null; then
+    echo && env -u TOMBAC_TIME_LIMIT python3 bench/device.py --build . $([ -d ggml ] && echo --checkout ggml) --json bench.json || failed=1
+fi
 [ "$failed" = 0 ]

@@ -351,6 +351,68 @@ static void test_eviction(void **state)
     mode(NULL);
 }
 
+/* ---- Two entries ---- */
+
+static bool second_ran(void)
+{
+    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    assert_non_null(library);
+    void *symbol = dlsym(library, "fake_cuda_second");
+    assert_non_null(symbol);
+    int (*read)(void);
+    memcpy(&read, &symbol, sizeof read);
+    int result = read();
+    dlclose(library);
+    return result;
+}
+
+/* The entry that counts on multiples of 16 is only taken where there are such. */
+static void test_entries(void **state)
+{
+    static const char text[] =
+        "#include <metal_stdlib>\nusing namespace metal;\nstruct args { uint first; ulong stride; };\n"
+        "kernel void four(device float *out [[buffer(0)]], const device char *in [[buffer(1)]],\n"
+        "    constant args &a [[buffer(2)]], uint i [[thread_position_in_grid]]) {\n"
+        "    const device float *p = (const device float *)(in + i * a.stride);\n"
+        "    out[i] = p[0] + p[1] + p[2] + p[3]; }\n";
+    static const struct {
+        size_t in;
+        uint64_t stride;
+        bool second;
+    } cases[] = {{0, 16, false}, {16, 32, false}, {4, 16, true}, {0, 8, true}, {0, 0, false},
+        {0, UINT64_C(1) << 63, false}, {0, 17, true}};
+    fixture f;
+    tombac_error *error = NULL;
+    mode(NULL);
+    build(&f);
+    tombac_library *library;
+    tombac_kernel *kernel;
+    tombac_launch *launch;
+    require(tombac_library_create_from_source(
+                f.device, "four.metal", text, sizeof text - 1, NULL, &library, &error),
+        error);
+    require(tombac_kernel_create(library, "four", NULL, 0, &kernel, &error), error);
+    require(tombac_launch_create(kernel, &launch, &error), error);
+    require(
+        tombac_launch_set_threads(launch, (tombac_size3){1, 1, 1}, (tombac_size3){1, 1, 1}, &error), error);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct {
+            uint32_t first;
+            uint64_t stride;
+        } arguments = {7, cases[i].stride};
+        require(tombac_launch_set_buffer(launch, 0, f.out, 0, &error), error);
+        require(tombac_launch_set_buffer(launch, 1, f.in, cases[i].in, &error), error);
+        require(tombac_launch_set_bytes(launch, 2, &arguments, sizeof arguments, &error), error);
+        require(tombac_launch_submit(launch, &error), error);
+        require(tombac_launch_wait(launch, &error), error);
+        assert_int_equal(second_ran(), cases[i].second);
+    }
+    tombac_launch_release(launch);
+    tombac_kernel_release(kernel);
+    tombac_library_release(library);
+    release(&f);
+}
+
 /* ---- Sequences ---- */
 
 static tombac_operation *record(const fixture *f, size_t count)
@@ -467,9 +529,9 @@ int main(void)
     static const struct CMUnitTest with[] = {cmocka_unit_test(test_no_gpu), cmocka_unit_test(test_offered),
         cmocka_unit_test(test_target), cmocka_unit_test(test_several), cmocka_unit_test(test_copies),
         cmocka_unit_test(test_lazy), cmocka_unit_test(test_bare_pointer), cmocka_unit_test(test_views_share),
-        cmocka_unit_test(test_no_copy), cmocka_unit_test(test_eviction), cmocka_unit_test(test_sequence),
-        cmocka_unit_test(test_sequence_fails), cmocka_unit_test(test_fault), cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_hang), cmocka_unit_test(test_jit)};
+        cmocka_unit_test(test_no_copy), cmocka_unit_test(test_eviction), cmocka_unit_test(test_entries),
+        cmocka_unit_test(test_sequence), cmocka_unit_test(test_sequence_fails), cmocka_unit_test(test_fault),
+        cmocka_unit_test(test_memory), cmocka_unit_test(test_hang), cmocka_unit_test(test_jit)};
     return getenv("NO_DRIVER") ? cmocka_run_group_tests(without, NULL, NULL)
                                : cmocka_run_group_tests(with, NULL, NULL);
 }

@@ -22,6 +22,7 @@ set(allowed
     "__tombac_(simd|quad)_(${r})\\.([su](8|16|32|64)|f16|f32)"
     "__tombac_(simd|quad)_(and|or|xor|${s})\\.u(8|16|32|64)"
     "__tombac_(simd|quad)_(ballot|active_threads_mask|all|any|is_first)"
+    "__tombac_(needs_apple8|long_list)"
     "__tombac_is_(thread|device|threadgroup)"
     "__tombac_(lane|matrix_row|matrix_column|matrix_multiply_accumulate\\.f32)"
     "__tombac_(threadgroup_barrier|simdgroup_barrier|fence|log_begin|log_argument\\.u64|log_end|assert_fail|unsupported)")

@@ -120,9 +120,17 @@ static const rt_driver fake = {.name = "fake", .load = load, .run = run_code, .u
 static const rt_driver absent = {
     .name = "absent", .available = no, .load = load, .run = run_code, .unload = unload};
 static const rt_driver other = {
-    .name = "other", .line_tables = true, .load = load, .run = run_code, .unload = unload};
+    .name = "other", .line_tables = true, .specialises = true, .load = load, .run = run_code, .unload = unload};
 
-const rt_driver *const rt_drivers[] = {&absent, &fake, &other, NULL};
+static const char *gpu_target(void *state)
+{
+    return "sm_89";
+}
+
+static const rt_driver gpu = {
+    .name = "gpu", .target = gpu_target, .load = load, .run = run_code, .unload = unload};
+
+const rt_driver *const rt_drivers[] = {&absent, &fake, &other, &gpu, NULL};
 
 /* ---- The folder ---- */
 

@@ -25,7 +25,8 @@
  *     fold         second = 31 * second + first + 1, not atomically, on uints
  *     show         prints the whole object
  *     geometry     prints the dispatch, the bindings and the threadgroup memory
- * Devices: "fake"; "other" (the same); "absent" (not available here). */
+ * Devices: "fake"; "other" (the same, with line tables and background specialisation); "gpu" (the same as "fake", with the target
+ * sm_89); "absent" (not available here). */
 
 /* A folder in /tmp that holds the cache, sources and the compiler's log; sets TOMBAC_CC, TOMBAC_CACHE,
  * FAKE_CC_LOG. */

@@ -2,10 +2,14 @@
  *
  *     kernel NAME                                    constant NAME INDEX TYPE SCALAR LENGTH
  *     argument KIND NAME INDEX TYPE SCALAR LENGTH SIZE ALIGNMENT FLAGS      (flags: w writable, r reference,
- * i inactive, -) members JSON (of the next argument)     requires TEXT     max N     required X Y Z     static N          include PATH (its content is appended to the
+ * i inactive, -) members JSON (of the next argument)     tensor JSON (of the next argument)     requires TEXT     max N     required X Y Z     static N          include PATH (its content is appended to the
  * object) object TEXT (the object section)               show (appends the command line to the object)
  *     fail-list STATUS TEXT    fail-compile STATUS TEXT    engine NAME    target NAME    name NAME
+ *     fail-special STATUS TEXT    hang-special (where there are --argument)
  *     crash    hang    bad-list    bad-artifact    no-object
+ *     in KERNEL LINE    LINE, when this kernel is compiled
+ *     touch PATH    await PATH    when compiling: makes a file; waits until there is one (20 s at most)
+ *     absent PATH (a file that was looked for without success; its content is appended if it is there)
  *
  * Each run appends one letter, l or c, to the file $FAKE_CC_LOG. */
 #include "artifact/abi.h"
@@ -24,8 +28,8 @@
 
 typedef struct job {
     const char *verb, *kernel, *engine, *output, *name, *source;
-    bool from_stdin;
-    tb_text text, kernels, constants, manifest_constants, arguments, dependencies, object, attributes, requirements, members;
+    bool from_stdin, special; /* with --argument */
+    tb_text text, kernels, constants, manifest_constants, arguments, dependencies, object, attributes, requirements, members, tensor;
     char engine_name[32], target[32], kernel_name[64], arguments_text[4096];
     bool bad_artifact, no_object, bad_list;
 } job;
@@ -47,7 +51,9 @@ static void parse_command(job *j, int count, char **arguments)
         }
         bool has_value = strcmp(arguments[i], "--kernel") == 0 || strcmp(arguments[i], "--engine") == 0 ||
                          strcmp(arguments[i], "-o") == 0 || strcmp(arguments[i], "--name") == 0 ||
-                         strcmp(arguments[i], "--math") == 0 || strcmp(arguments[i], "--constant") == 0;
+                         strcmp(arguments[i], "--math") == 0 || strcmp(arguments[i], "--constant") == 0 ||
+                         strcmp(arguments[i], "--argument") == 0 || strcmp(arguments[i], "--threadgroup") == 0;
+        j->special = j->special || strcmp(arguments[i], "--argument") == 0;
         if (has_value && i + 1 >= count) die(2, "missing value");
         const char *value = has_value ? arguments[i + 1] : NULL;
         if (strcmp(arguments[i], "--kernel") == 0)
@@ -110,11 +116,13 @@ static void argument(job *j, const char *line)
         "%s{\"name\":\"%s\",\"kind\":\"%s\",\"index\":%u,\"writable\":%s,\"reference\":%s,\"active\":%s,"
         "\"type\":\"%s\","
         "\"scalar\":\"%s\",\"vector_length\":%u,\"packed\":false,\"size\":%u,\"alignment\":%u,\"members\":[%s]"
-        "}",
+        "%s}",
         j->arguments.size ? "," : "", name, kind, index, strchr(flags, 'w') ? "true" : "false",
         strchr(flags, 'r') ? "true" : "false", strchr(flags, 'i') ? "false" : "true", type,
-        strcmp(scalar, "-") == 0 ? "" : scalar, length, size, alignment, tb_text_string(&j->members));
+        strcmp(scalar, "-") == 0 ? "" : scalar, length, size, alignment, tb_text_string(&j->members),
+        tb_text_string(&j->tensor));
     tb_text_free(&j->members);
+    tb_text_free(&j->tensor);
 }
 
 static void attribute(job *j, const char *word, const char *rest)
@@ -124,6 +132,8 @@ static void attribute(job *j, const char *word, const char *rest)
         tb_text_printf(&j->requirements, "%s\"%s\"", j->requirements.size ? "," : "", rest);
     } else if (strcmp(word, "members") == 0) {
         tb_text_puts(&j->members, rest);
+    } else if (strcmp(word, "tensor") == 0) {
+        tb_text_printf(&j->tensor, ",\"tensor\":%s", rest);
     } else if (strcmp(word, "required") == 0) {
         if (sscanf(rest, "%u %u %u", &x, &y, &z) != 3) die(2, rest);
         tb_text_printf(&j->attributes, "\"required_threads_per_threadgroup\":[%u,%u,%u],", x, y, z);
@@ -132,6 +142,37 @@ static void attribute(job *j, const char *word, const char *rest)
             strcmp(word, "max") == 0 ? "max_total_threads_per_threadgroup" : "static_threadgroup_memory",
             rest);
     }
+}
+
+static void await(const char *path)
+{
+    for (int i = 0; i < 20000 && access(path, F_OK) != 0; i++) usleep(1000);
+}
+
+static void touch(const char *path)
+{
+    FILE *file = fopen(path, "w");
+    if (file) fclose(file);
+}
+
+static void absent(job *j, const char *path)
+{
+    if (access(path, F_OK) == 0)
+        include(j, path);
+    else
+        tb_text_printf(&j->dependencies, ",{\"path\":\"%s\",\"absent\":true}", path);
+}
+
+static void line(job *j, const char *word, const char *rest);
+
+static void in_kernel(job *j, const char *text)
+{
+    char copy[4096];
+    snprintf(copy, sizeof copy, "%s", text);
+    char *word = strchr(copy, ' '), *rest = word ? strchr(word + 1, ' ') : NULL;
+    if (word) *word++ = 0;
+    if (rest) *rest++ = 0;
+    if (word && j->kernel && strcmp(j->kernel, copy) == 0) line(j, word, rest ? rest : "");
 }
 
 static void line(job *j, const char *word, const char *rest)
@@ -154,10 +195,22 @@ static void line(job *j, const char *word, const char *rest)
         listing ? die(atoi(rest), strchr(rest, ' ') + 1) : (void)0;
     else if (strcmp(word, "fail-compile") == 0)
         listing ? (void)0 : die(atoi(rest), strchr(rest, ' ') + 1);
+    else if (strcmp(word, "fail-special") == 0)
+        j->special ? die(atoi(rest), strchr(rest, ' ') + 1) : (void)0;
+    else if (strcmp(word, "hang-special") == 0)
+        j->special ? sleep(1000) : 0;
     else if (strcmp(word, "crash") == 0)
         listing ? 0 : (signal(SIGSEGV, SIG_DFL), raise(SIGSEGV));
     else if (strcmp(word, "hang") == 0)
         listing ? 0 : sleep(1000);
+    else if (strcmp(word, "in") == 0)
+        in_kernel(j, rest);
+    else if (strcmp(word, "touch") == 0)
+        listing ? (void)0 : touch(rest);
+    else if (strcmp(word, "await") == 0)
+        listing ? (void)0 : await(rest);
+    else if (strcmp(word, "absent") == 0)
+        absent(j, rest);
     else if (strcmp(word, "bad-list") == 0)
         j->bad_list = true;
     else if (strcmp(word, "bad-artifact") == 0)

@@ -7,7 +7,7 @@ trap 'rm -rf "$work"' EXIT
 {
     printf '#include <tombac/tombac.h>\n#include <stdio.h>\n'
     sed -n '/@code/,/@endcode/{/@code\|@endcode/d;s/^ \* \{0,1\}//;p}' "$1" |
-        sed 's/^tombac_status [a-z_]*(/static &/'
+        sed -E 's/^(tombac_status|void) [a-z_]*\(/static &/'
     cat <<'END'
 int main(void)
 {
@@ -29,6 +29,10 @@ int main(void)
     if (status == TOMBAC_OK) status = tombac_launch_set_grid(launch, tombac_for_elements(4, 4), &error);
     if (status == TOMBAC_OK) status = repeat(launch, 3, &done, &error);
     if (status == TOMBAC_OK) status = many(device, launch, 2, &error);
+    tombac_operation *ready = NULL;
+    if (status == TOMBAC_OK) status = start(library, &ready, &error);
+    if (status == TOMBAC_OK) status = tombac_operation_wait(ready, 60, &error);
+    tombac_operation_release(ready);
     if (status != TOMBAC_OK) return fprintf(stderr, "%s\n", tombac_error_message(error)), 1;
     const float *result = tombac_buffer_contents(buffer);
     printf("%g %g %g, %d, %g %g %g %g\n", numbers[0], numbers[1], numbers[2], done, result[0], result[1], result[2], result[3]);
@@ -41,7 +45,7 @@ int main(void)
 }
 END
 } >"$work/examples.c"
-[ "$(grep -c '^static tombac_status' "$work/examples.c")" -ge 5 ]
+[ "$(grep -c '^static tombac_status' "$work/examples.c")" -ge 6 ]
 include=$(dirname "$(dirname "$1")")
 "$3" -std=c17 -Wall -Wextra -Wno-unused-parameter -Werror -I"$include" "$work/examples.c" -o "$work/examples" -L"$2" -ltombac \
     -Wl,-rpath,"$2" ${TEST_FLAGS:-}
@@ -50,7 +54,8 @@ kernel void twice(device float *data [[buffer(0)]], uint i [[thread_position_in_
 END
 cd "$work"
 out=$(TOMBAC_CACHE="$work/cache" ./examples)
-[ "$out" = "2 4 6, 1, 0 32 64 96" ] || { echo "the examples print '$out'" >&2; exit 1; }
+[ "$out" = "1 of 1: twice
+2 4 6, 1, 0 32 64 96" ] || { echo "the examples print '$out'" >&2; exit 1; }
 # The header alone, as C++.
 if command -v c++ >/dev/null; then
     printf '#include <tombac/tombac.h>\nint main() { return tombac_for_elements(1, 1).threads.x == 1 ? 0 : 1; }\n' >"$work/plus.cc"

@@ -92,6 +92,10 @@ echo '#define FACTOR 4' >"$work/app/include/factor.h"
 in_app "$work/app" -DTOMBAC_LOCKED=ON && fail "a stale artifact is taken"
 grep -q "is stale: a file has changed: ../include/factor.h" "$work/log" || { cat "$work/log"; fail "the reason is missing"; }
 echo '#define FACTOR 3' >"$work/app/include/factor.h"
+echo '#define FACTOR 5' >"$work/app/kernels/factor.h" # found before the other
+in_app "$work/app" -DTOMBAC_LOCKED=ON && fail "a new header is not noticed"
+grep -q "is stale: there is a new file that its source may include: ./factor.h" "$work/log" || { cat "$work/log"; fail "the reason is missing"; }
+rm "$work/app/kernels/factor.h"
 sed -i 's/INCLUDE_DIRECTORIES include/& DEFINES X=1/' "$work/app/CMakeLists.txt"
 in_app "$work/app" -DTOMBAC_LOCKED=ON && fail "other options are taken"
 grep -q "is stale: it was made with other options" "$work/log" || { cat "$work/log"; fail "the reason is missing"; }

@@ -352,9 +352,53 @@ static void test_operations(void **state)
     assert_true(sweep(use_graph, NULL, *state) > 100);
 }
 
+/* ---- Kernels in the background ---- */
+
+static void told(void *context, const char *kernel, size_t ended, size_t total, tombac_status status)
+{
+    atomic_fetch_add((atomic_int *)context, 1);
+}
+
+static tombac_status use_prewarm(float *result, tombac_error **error)
+{
+    static const char kernels[] = "kernel k\nkernel l\nconstant size 1 uint u32 1\nobject FAKE show\n";
+    const uint32_t five = 5;
+    const tombac_constant constant = {"size", 0, &five, sizeof five};
+    const tombac_variant variants[] = {{"k", &constant, 1}, {"l", NULL, 0}, {"k", &constant, 1}};
+    tombac_device *device = NULL;
+    tombac_library *library = NULL;
+    tombac_operation *all = NULL, *one = NULL;
+    tombac_kernel *kernel = NULL, *same = NULL;
+    atomic_int calls = 0;
+    tombac_status status = tombac_device_open("fake", &device, error);
+    if (status == TOMBAC_OK)
+        status = tombac_library_create_from_source(device, "s", kernels, sizeof kernels - 1, NULL, &library, error);
+    if (status == TOMBAC_OK)
+        status = tombac_library_prewarm(library, variants, 3, told, &calls, &all, error);
+    if (status == TOMBAC_OK) status = tombac_operation_wait(all, -1, error);
+    if (status == TOMBAC_OK) status = tombac_kernel_prepare(library, "k", &constant, 1, &one, error);
+    if (status == TOMBAC_OK) status = tombac_operation_wait(one, -1, error);
+    if (status == TOMBAC_OK) status = tombac_operation_get_kernel(one, &kernel, error);
+    if (status == TOMBAC_OK) status = tombac_kernel_create(library, "k", &constant, 1, &same, error);
+    if (status == TOMBAC_OK && same == kernel) *result = (float)calls + 1;
+    tombac_kernel_release(same);
+    tombac_kernel_release(kernel);
+    tombac_operation_release(one);
+    tombac_operation_release(all);
+    tombac_library_release(library);
+    tombac_device_release(device);
+    return status;
+}
+
+static void test_prewarm(void **state)
+{
+    assert_true(sweep(use_prewarm, NULL, *state) > 100);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, world_setup, world_teardown)
-    const struct CMUnitTest tests[] = {TEST(test_cached), TEST(test_compiled), TEST(test_errors), TEST(test_operations)};
+    const struct CMUnitTest tests[] = {TEST(test_cached), TEST(test_compiled), TEST(test_errors), TEST(test_operations),
+        TEST(test_prewarm)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,20 +31,24 @@ static tb_text kernel_file(const part *p)
 static const part parts[] = {{"one", "fake", "x86-64", "", "show base"},
     {"one", "fake", "x86-64-v9", "", "show future"},
     {"one", "fake", "x86-64", "{\"index\":3,\"value\":\"05000000\"}", "show five"},
-    {"two", "other", "x86-64", "", "show other"}};
+    {"two", "other", "x86-64", "", "show other"}, {"one", "gpu", "sm_90", "", "show newer"},
+    {"one", "gpu", "sm_80", "", "show older"}, {"one", "gpu", "sm_86", "", "show best"}, {"two", "gpu", "sm_90", "", "show newer"}};
 enum { PARTS = sizeof parts / sizeof *parts };
+
+/* The language version that the index gives; the kernels are of metal3.2. */
+static const char *bundle_standard = "metal3.1";
 
 static tb_text bundle_of(int format, size_t listed, size_t kernels)
 {
     tb_text index = {0}, files[PARTS], out = {0};
     tb_text_printf(&index,
-        "{\"format\":%d,\"tombac\":\"t\",\"listing\":{\"kernels\":[{\"name\":\"%s\",\"function\":\"f\","
+        "{\"format\":%d,\"tombac\":\"t\",\"options\":{\"standard\":\"%s\"},\"listing\":{\"kernels\":[{\"name\":\"%s\",\"function\":\"f\","
         "\"file\":\"k\","
         "\"line\":1},{\"name\":\"two\",\"function\":\"g\",\"file\":\"k\",\"line\":2}],\"constants\":[{"
         "\"name\":\"size\","
         "\"index\":3,\"type\":\"uint\",\"scalar\":\"u32\",\"vector_length\":1}],\"dependencies\":[]},"
         "\"kernels\":[",
-        format, listed ? "one" : "none");
+        format, bundle_standard, listed ? "one" : "none");
     tb_section sections[PARTS + 1];
     for (size_t i = 0; i < PARTS; i++) {
         files[i] = kernel_file(&parts[i]);
@@ -103,6 +107,50 @@ static void test_choice(void **state)
     expect_failure(status, error, TOMBAC_ERROR_NOT_FOUND, "'kernels' has no kernel 'three'");
     tombac_library_release(library);
     graph_close(&g);
+}
+
+/* Both sides of metal4.1, each without the other: the boundary is there, not at every version. */
+static void test_versions(void **state)
+{
+    static const char *const standards[] = {"metal2.4", "macos-metal4.0", "metal4.1", "metal4.10", "metal5.0"};
+    graph g = graph_open();
+    for (size_t i = 0; i < sizeof standards / sizeof *standards; i++) {
+        bundle_standard = standards[i];
+        tb_text bytes = bundle_of(1, 1, PARTS);
+        tombac_library *library = NULL;
+        tombac_kernel *kernel = NULL;
+        tombac_error *error = NULL;
+        REQUIRE(tombac_library_open_artifact_memory(g.device, "kernels", bytes.data, bytes.size, &library, &require_error));
+        tombac_status status = tombac_kernel_create(library, "one", NULL, 0, &kernel, &error);
+        if (i < 2)
+            assert_int_equal(status, TOMBAC_OK);
+        else
+            expect_failure(status, error, TOMBAC_ERROR_ARTIFACT, "its kernel 'one' of metal3.2: code of metal4.1 and later");
+        tombac_kernel_release(kernel);
+        tombac_library_release(library);
+        tb_text_free(&bytes);
+    }
+    bundle_standard = "metal3.1";
+    graph_close(&g);
+}
+
+/* A GPU runs code for older ones, the newest of these; never code for newer ones. */
+static void test_gpu(void **state)
+{
+    tombac_device *device = NULL;
+    REQUIRE(tombac_device_open("gpu", &device, &require_error));
+    tb_text bytes = bundle_of(1, 1, PARTS);
+    tombac_library *library = NULL;
+    REQUIRE(tombac_library_open_artifact_memory(
+        device, "kernels", bytes.data, bytes.size, &library, &require_error));
+    tb_text_free(&bytes);
+    expect_log(library, "one", NULL, "FAKE show best");
+    tombac_kernel *kernel = NULL;
+    tombac_error *error = NULL;
+    tombac_status status = tombac_kernel_create(library, "two", NULL, 0, &kernel, &error);
+    expect_failure(status, error, TOMBAC_ERROR_ARTIFACT, "for the device 'gpu' on this machine (sm_89)");
+    tombac_library_release(library);
+    tombac_device_release(device);
 }
 
 static void expect_refused(graph *g, const char *bytes, size_t size, const char *message)
@@ -170,6 +218,6 @@ static void test_file(void **state)
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, world_setup, world_teardown)
-    const struct CMUnitTest tests[] = {TEST(test_choice), TEST(test_refused), TEST(test_file)};
+    const struct CMUnitTest tests[] = {TEST(test_choice), TEST(test_gpu), TEST(test_refused), TEST(test_versions), TEST(test_file)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

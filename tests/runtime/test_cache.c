@@ -130,6 +130,33 @@ static void test_headers(void **state)
     assert_int_equal(use(NULL, source, NULL, NULL, 0, printed, NULL), TOMBAC_ERROR_SOURCE);
 }
 
+/* A header that appears where the compiler had looked for it in vain. */
+static void test_shadow(void **state)
+{
+    const world *w = *state;
+    char source[512], path[128];
+    snprintf(path, sizeof path, "%s/near.h", w->folder);
+    snprintf(source, sizeof source, "kernel k\nobject FAKE show\nabsent %s\ninclude %s\n", path,
+        world_write(w, "h.h", " far"));
+    for (int i = 0; i < 2; i++) expect_prints(NULL, source, "FAKE show far");
+    expect_runs(w, "lc");
+    world_write(w, "near.h", " near");
+    for (int i = 0; i < 2; i++) expect_prints(NULL, source, "FAKE show near far");
+    expect_runs(w, "lc");
+    assert_int_equal(unlink(path), 0);
+    for (int i = 0; i < 2; i++) expect_prints(NULL, source, "FAKE show far");
+    expect_runs(w, ""); /* as before, so known */
+    /* Also for what does not compile. */
+    char printed[256];
+    snprintf(source, sizeof source, "kernel k\nabsent %s\nfail-compile 3 bad\n", path);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(use(NULL, source, NULL, NULL, 0, printed, NULL), TOMBAC_ERROR_SOURCE);
+    expect_runs(w, "lc");
+    world_write(w, "near.h", " near");
+    assert_int_equal(use(NULL, source, NULL, NULL, 0, printed, NULL), TOMBAC_ERROR_SOURCE);
+    expect_runs(w, "lc");
+}
+
 static void test_changed_source(void **state)
 {
     const world *w = *state;
@@ -275,19 +302,19 @@ static void test_stale(void **state)
 static void test_data_identity(void **state)
 {
     const world *w = *state;
-    static const char *const files[] = {"lib/tombac/math.bc", "lib/tombac/metal.pch"};
+    static const char *const files[] = {"lib/tombac/math.bc", "lib/tombac/metal.pch", "lib/tombac/metal20.pch"};
     char command[512], program[128];
     snprintf(program, sizeof program, "%s/bin/tombac-cc", w->folder);
     snprintf(command, sizeof command, "mkdir -p '%s/bin' '%s/lib/tombac' && cp '%s' '%s'", w->folder, w->folder,
         getenv("TOMBAC_CC"), program);
     assert_int_equal(system(command), 0);
     setenv("TOMBAC_CC", program, 1);
-    for (int i = 0; i < 2; i++) world_write(w, files[i], "one");
+    for (int i = 0; i < 3; i++) world_write(w, files[i], "one");
     expect_prints(NULL, plain, "FAKE show");
     expect_runs(w, "lc");
     expect_prints(NULL, plain, "FAKE show");
     expect_runs(w, "");
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         world_write(w, files[i], "two"); /* of the same size */
         expect_prints(NULL, plain, "FAKE show");
         expect_runs(w, "lc");
@@ -494,7 +521,7 @@ static void test_speed(void **state)
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, world_setup, world_teardown)
-    const struct CMUnitTest tests[] = {TEST(test_hit), TEST(test_what_counts), TEST(test_headers),
+    const struct CMUnitTest tests[] = {TEST(test_hit), TEST(test_what_counts), TEST(test_headers), TEST(test_shadow),
         TEST(test_changed_source), TEST(test_failures), TEST(test_damage), TEST(test_stale),
         TEST(test_compiler_identity), TEST(test_data_identity), TEST(test_eviction), TEST(test_stale_temporary_files),
         TEST(test_unusable_folder), TEST(test_folder_names), TEST(test_concurrency), TEST(test_speed)};

@@ -154,6 +154,87 @@ static void test_bindings(void **state)
     drop(&f);
 }
 
+/* ---- Tensors ---- */
+
+static const char tensors[] =
+    "kernel k\ntensor {\"extents\":[null,4],\"index\":\"i8\"}\nargument tensor a 2 half f16 1 2 2 w\n"
+    "argument constant n 0 int i32 1 4 4 r\ntensor {\"extents\":[3],\"index\":\"u64\"}\n"
+    "argument tensor gone 1 half f16 1 2 2 i\nargument layout a 2 layout - 0 32 8 r\n"
+    "argument layout gone 1 layout - 0 16 8 ri\nobject FAKE geometry\n";
+
+static void refuse_tensor(fixture *f, const tombac_tensor *tensor, size_t offset, tombac_status expected, const char *part)
+{
+    tombac_error *error = NULL;
+    tombac_status status = tombac_launch_set_tensor(f->launch, 2, f->buffer, offset, tensor, &error);
+    expect_failure(status, error, expected, part);
+}
+
+static void test_tensors(void **state)
+{
+    fixture f = make(tensors);
+    tombac_launch *l = f.launch;
+    assert_int_equal(tombac_kernel_argument_count(f.kernel), 3); /* without the layouts */
+    tombac_argument argument;
+    assert_int_equal(tombac_kernel_get_argument(f.kernel, 0, &argument, NULL), TOMBAC_OK);
+    assert_int_equal(argument.kind, TOMBAC_ARGUMENT_TENSOR);
+    assert_int_equal(argument.rank, 2);
+    assert_true(argument.extents[0] == SIZE_MAX && argument.extents[1] == 4 && argument.writable);
+    assert_int_equal(tombac_kernel_get_argument(f.kernel, 1, &argument, NULL), TOMBAC_OK);
+    assert_true(argument.rank == 0 && !argument.extents);
+
+    size_t extents[17] = {5, 4, 1}, strides[2] = {1, 9};
+    tombac_tensor t = {TOMBAC_TYPE_F16, 2, extents, NULL};
+    set_threads(l, 1, 1, 1, 1, 1, 1);
+    assert_int_equal(tombac_launch_set_bytes(l, 0, "abcd", 4, NULL), TOMBAC_OK);
+    expect_refused(l, TOMBAC_ERROR_BINDING, "'a' [[buffer(2)]] is missing");
+    assert_int_equal(tombac_launch_set_tensor(l, 2, NULL, 0, &t, NULL), TOMBAC_ERROR_ARGUMENT);
+    assert_int_equal(tombac_launch_set_tensor(l, 2, f.buffer, 0, NULL, NULL), TOMBAC_ERROR_ARGUMENT);
+    t.rank = 17;
+    refuse_tensor(&f, &t, 0, TOMBAC_ERROR_ARGUMENT, "1 to 16 dimensions, not 17");
+    t.rank = 3;
+    refuse_tensor(&f, &t, 0, TOMBAC_ERROR_BINDING, "'a' [[buffer(2)]] is a tensor of 2 dimensions; the bound one has 3");
+    t.rank = 2;
+    t.type = TOMBAC_TYPE_BF16;
+    refuse_tensor(&f, &t, 0, TOMBAC_ERROR_BINDING, "is a tensor of f16; the bound one is of bf16");
+    t.type = TOMBAC_TYPE_F16;
+    extents[1] = 5;
+    refuse_tensor(&f, &t, 0, TOMBAC_ERROR_BINDING, "has the extent 4 in dimension 1; the bound tensor has 5");
+    extents[1] = 4;
+    extents[0] = 128;
+    refuse_tensor(&f, &t, 0, TOMBAC_ERROR_BINDING, "counts extents up to 127; the bound tensor has 128 in dimension 0");
+    extents[0] = 5;
+    refuse_tensor(&f, &t, 26, TOMBAC_ERROR_BINDING, "ends 20 elements behind offset 26 of a buffer of 64 bytes");
+    t.strides = strides;
+    refuse_tensor(&f, &t, 2, TOMBAC_ERROR_BINDING, "ends 32 elements behind offset 2 of a buffer of 64 bytes");
+    strides[1] = SIZE_MAX / 2;
+    refuse_tensor(&f, &t, 0, TOMBAC_ERROR_BINDING, "does not fit");
+    strides[1] = 9;
+
+    /* Either kind of argument takes only its own kind of binding. */
+    tombac_error *error = NULL;
+    tombac_status status = tombac_launch_set_tensor(l, 0, f.buffer, 0, &t, &error);
+    expect_failure(status, error, TOMBAC_ERROR_BINDING, "is no tensor");
+    error = NULL;
+    status = tombac_launch_set_buffer(l, 2, f.buffer, 0, &error);
+    expect_failure(status, error, TOMBAC_ERROR_BINDING, "is a tensor");
+    error = NULL;
+    status = tombac_launch_set_bytes(l, 2, "", 1, &error);
+    expect_failure(status, error, TOMBAC_ERROR_BINDING, "is a tensor");
+
+    assert_int_equal(tombac_launch_set_tensor(l, 2, f.buffer, 0, &t, NULL), TOMBAC_OK);
+    run(l);
+    assert_string_equal(tombac_launch_log(l), "grid 1 1 1 groups 1 1 1 group 1 1 1 simd 1 memory 0 [0 64 64] [0 4 4] "
+                                              "[-1 0 0] [0 32 32] [-1 0 0]\n");
+    t.strides = NULL;
+    assert_int_equal(tombac_launch_set_tensor(l, 2, f.buffer, 24, &t, NULL), TOMBAC_OK);
+    extents[0] = 0; /* was copied; and nothing fits everywhere */
+    run(l);
+    assert_int_equal(tombac_launch_set_tensor(l, 2, f.buffer, 64, &t, NULL), TOMBAC_OK);
+    assert_int_equal(tombac_launch_set_tensor(l, 1, f.buffer, 0, &t, NULL), TOMBAC_OK); /* not active: dropped */
+    run(l);
+    drop(&f);
+}
+
 static void test_extra_bindings(void **state)
 {
     fixture f = make(bindings);
@@ -374,7 +455,7 @@ static void test_many_waiters(void **state)
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, world_setup, world_teardown)
-    const struct CMUnitTest tests[] = {TEST(test_buffers), TEST(test_bindings), TEST(test_extra_bindings),
+    const struct CMUnitTest tests[] = {TEST(test_buffers), TEST(test_bindings), TEST(test_tensors), TEST(test_extra_bindings),
         TEST(test_geometry), TEST(test_kernel_limits), TEST(test_add), TEST(test_failure), TEST(test_pending),
         TEST(test_threads), TEST(test_many_waiters)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -222,6 +222,50 @@ static void test_same_index(void **state)
     }
 }
 
+static void test_tensors(void **state)
+{
+    static const char format[] =
+        "{\"format\":1,\"abi\":1,\"engine\":\"e\",\"target\":\"t\",\"standard\":\"s\",\"math\":\"m\","
+        "\"kernel\":{\"name\":\"k\",\"function\":\"f\",\"file\":\"\",\"line\":0,"
+        "\"max_total_threads_per_threadgroup\":1,\"static_threadgroup_memory\":0,\"threadgroup_barriers\":false,"
+        "\"simdgroup_operations\":false,\"arguments\":[%s]}}";
+    static const char argument[] = "{\"name\":\"a\",\"kind\":\"%s\",\"index\":1,\"writable\":false,\"reference\":false,"
+                                   "\"active\":true,\"type\":\"int\",\"scalar\":\"%s\",\"vector_length\":%d,"
+                                   "\"packed\":false,\"size\":%d,\"alignment\":4%s}";
+    static const struct {
+        const char *tensor;
+        int vector_length, layouts, layout_size;
+        bool good;
+    } cases[] = {{"{\"extents\":[null,3],\"index\":\"u16\"}", 1, 1, 32, true}, {"{\"extents\":[0],\"index\":\"i64\"}", 1, 1, 16, true},
+        {"{\"extents\":[null,3],\"index\":\"u16\"}", 1, 1, 24, false}, {"{\"extents\":[null],\"index\":\"u16\"}", 1, 0, 0, false},
+        {"{\"extents\":[null],\"index\":\"u16\"}", 1, 2, 16, false}, {"{\"extents\":[null],\"index\":\"u16\"}", 2, 1, 16, false},
+        {"{\"extents\":[],\"index\":\"u16\"}", 1, 1, 16, false}, {"{\"extents\":[-1],\"index\":\"u16\"}", 1, 1, 16, false},
+        {"{\"extents\":[\"3\"],\"index\":\"u16\"}", 1, 1, 16, false}, {"{\"extents\":[3],\"index\":\"f32\"}", 1, 1, 16, false},
+        {"{\"extents\":[3],\"index\":\"bool\"}", 1, 1, 16, false}, {"{\"extents\":[3]}", 1, 1, 16, false},
+        {"{\"index\":\"i32\"}", 1, 1, 16, false}, {"7", 1, 1, 16, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char tensor[256], arguments[1024], text[2048];
+        snprintf(tensor, sizeof tensor, ",\"tensor\":%s", cases[i].tensor);
+        int size = snprintf(arguments, sizeof arguments, argument, "tensor", "i32", cases[i].vector_length, 4, tensor);
+        for (int k = 0; k < cases[i].layouts; k++) {
+            arguments[size++] = ',';
+            size += snprintf(arguments + size, sizeof arguments - (size_t)size, argument, "layout", "", 0, cases[i].layout_size, "");
+        }
+        size = snprintf(text, sizeof text, format, arguments);
+        rt_manifest m;
+        tombac_error *error = NULL;
+        tombac_status status = rt_manifest_parse("m", text, (size_t)size, &m, &error);
+        if ((status == TOMBAC_OK) != cases[i].good) fail_msg("case %zu: %s", i, tombac_error_message(error));
+        tombac_error_release(error);
+        if (status != TOMBAC_OK) continue;
+        assert_int_equal(m.arguments[0].kind, TOMBAC_ARGUMENT_TENSOR);
+        assert_true(m.arguments[0].layout == 1 && m.arguments[1].is_layout && m.visible_count == 1);
+        assert_true(m.arguments[0].rank == (i ? 1u : 2u) && m.arguments[0].most == (i ? INT64_MAX : 65535));
+        assert_true(m.arguments[0].extents[0] == (i ? 0 : SIZE_MAX) && (i || m.arguments[0].extents[1] == 3));
+        rt_manifest_free(&m);
+    }
+}
+
 static void test_listing(void **state)
 {
     static const char text[] =
@@ -246,6 +290,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_complete), cmocka_unit_test(test_every_field),
         cmocka_unit_test(test_truncation), cmocka_unit_test(test_values), cmocka_unit_test(test_same_index),
-        cmocka_unit_test(test_listing)};
+        cmocka_unit_test(test_tensors), cmocka_unit_test(test_listing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -295,6 +296,73 @@ static int teardown(void **state)
     return 0;
 }
 
+/* ---- Headers that appear ---- */
+
+static void write_file(const char *folder, const char *name, const char *content)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(content, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* What the source says, with the folders near and far to search, in this order. */
+static int value_of(const char *source, const char *near, const char *far)
+{
+    const char *const folders[] = {near, far};
+    const tombac_compile_options options = {.include_folders = folders, .include_folder_count = 2};
+    session s = {0};
+    tombac_error *error = NULL;
+    require(tombac_device_open("check", &s.device, &error), &error);
+    require(tombac_library_create_from_source(
+                s.device, "t.metal", source, strlen(source), &options, &s.library, &error),
+        &error);
+    require(tombac_kernel_create(s.library, "k", NULL, 0, &s.kernel, &error), &error);
+    require(tombac_launch_create(s.kernel, &s.launch, &error), &error);
+    tombac_buffer *out = bind(&s, 0, sizeof(int), NULL);
+    run(&s, (tombac_size3){1, 1, 1}, (tombac_size3){1, 1, 1});
+    int value = *(int *)tombac_buffer_contents(out);
+    tombac_buffer_release(out);
+    close_session(&s);
+    return value;
+}
+
+/* A cached kernel is not used any more when a header appears that would be found first, at whatever depth, or that
+ * __has_include asks for; and is again when it has gone. */
+static void test_new_headers(void **state)
+{
+    static const char source[] =
+        "#include <sub/one.h>\n#define NAME <two.h>\n#include NAME\n"
+        "#if __has_include(\"extra.h\")\n#define EXTRA 1000\n#else\n#define EXTRA 0\n#endif\n"
+        "kernel void k(device int *out) { *out = ONE + TWO + EXTRA; }\n";
+    char near[64], far[64], path[128];
+    snprintf(near, sizeof near, "%s/near", (const char *)*state);
+    snprintf(far, sizeof far, "%s/far", (const char *)*state);
+    assert_int_equal(mkdir(near, 0700) | mkdir(far, 0700), 0);
+    snprintf(path, sizeof path, "%s/sub", far);
+    assert_int_equal(mkdir(path, 0700), 0);
+    write_file(far, "sub/one.h", "#include \"inner.h\"\n#define ONE INNER\n");
+    write_file(far, "inner.h", "#define INNER 1\n");
+    write_file(far, "two.h", "#define TWO 20\n");
+    for (int i = 0; i < 2; i++) assert_int_equal(value_of(source, near, far), 21);
+    write_file(far, "sub/inner.h", "#define INNER 2\n"); /* beside its includer */
+    for (int i = 0; i < 2; i++) assert_int_equal(value_of(source, near, far), 22);
+    write_file(near, "two.h", "#define TWO 40\n"); /* a computed name */
+    assert_int_equal(value_of(source, near, far), 42);
+    write_file(far, "extra.h", ""); /* only asked for */
+    for (int i = 0; i < 2; i++) assert_int_equal(value_of(source, near, far), 1042);
+    snprintf(path, sizeof path, "%s/extra.h", far);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(value_of(source, near, far), 42);
+    snprintf(path, sizeof path, "%s/sub", near); /* a folder that was missing */
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_int_equal(value_of(source, near, far), 42);
+    write_file(near, "sub/one.h", "#define ONE 3\n");
+    for (int i = 0; i < 2; i++) assert_int_equal(value_of(source, near, far), 43);
+}
+
 /* ---- Contracts, failing threads, time limits, traces ---- */
 
 static const char contract_source[] =
@@ -395,6 +463,40 @@ static void test_time_limit(void **state)
     if (has_device("check")) limit_on("check");
 }
 
+/* Every row by index is what its name gives; the limits are rows; a launch beyond one is refused, at it is not. */
+static void capabilities_of(const char *device)
+{
+    tombac_error *error = NULL;
+    session s = open_session(device, "kernel void k(device int *p) { *p = 1; }", "k", NULL, 0);
+    tombac_capability c = {0};
+    for (size_t i = 0; i < tombac_capability_count(); i++) {
+        assert_int_equal(tombac_device_get_capability(s.device, i, &c, NULL), TOMBAC_OK);
+        assert_int_equal(tombac_device_capability(s.device, c.name), c.value);
+        assert_true(c.meaning[0] && c.enforced_by);
+    }
+    assert_true(tombac_capability_count() > 20);
+    assert_int_equal(tombac_device_get_capability(s.device, tombac_capability_count(), &c, NULL), TOMBAC_ERROR_ARGUMENT);
+    assert_int_equal(tombac_device_get_capability(NULL, 0, &c, NULL), TOMBAC_ERROR_ARGUMENT);
+    assert_int_equal(tombac_device_capability(s.device, "wings"), 0);
+    assert_int_equal(tombac_device_capability(s.device, "checked_accesses"), !strcmp(device, "check"));
+    uint32_t most = (uint32_t)tombac_device_capability(s.device, "max_threads_per_threadgroup");
+    assert_int_equal(most, tombac_device_get_limits(s.device).max_threads_per_threadgroup);
+    tombac_buffer *a = bind(&s, 0, 4, NULL);
+    for (uint32_t beyond = 0; beyond < 2; beyond++) {
+        require(tombac_launch_set_threads(s.launch, (tombac_size3){4096, 1, 1}, (tombac_size3){most + beyond, 1, 1}, &error), &error);
+        assert_int_equal(tombac_launch_submit(s.launch, NULL), beyond ? TOMBAC_ERROR_GEOMETRY : TOMBAC_OK);
+        if (!beyond) require(tombac_launch_wait(s.launch, &error), &error);
+    }
+    tombac_buffer_release(a);
+    close_session(&s);
+}
+
+static void test_capabilities(void **state)
+{
+    if (has_device("check")) capabilities_of("check");
+    if (has_device("cpu")) capabilities_of("cpu");
+}
+
 static void test_named(void **state)
 {
     add_on(*state);
@@ -409,6 +511,6 @@ int main(int count, char **arguments)
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_processes), cmocka_unit_test(test_add),
         cmocka_unit_test(test_constants), cmocka_unit_test(test_threadgroups), cmocka_unit_test(test_errors),
         cmocka_unit_test(test_cached), cmocka_unit_test(test_contract), cmocka_unit_test(test_failing_thread),
-        cmocka_unit_test(test_time_limit)};
+        cmocka_unit_test(test_time_limit), cmocka_unit_test(test_capabilities), cmocka_unit_test(test_new_headers)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -3,7 +3,8 @@
  *
  * The test is inline where it succeeds: a device access lies in the block where the last one was found, a
  * threadgroup access in the threadgroup's memory. Anything else calls tombac_check_touch, which finds the
- * block or ends the launch. Private variables and program-scope tables at a visible base are not tested.
+ * block or ends the launch. Private variables and program-scope tables at a visible base are not tested; a pointer of the
+ * default address space without a visible base is generic, or was computed in thread memory: it may refer to any memory.
  * Plain accesses lose their alignment promise: a misaligned vector access must not trap. */
 #include "compiler/check/steps.h"
 
@@ -80,7 +81,7 @@ static void fill_threadgroup_test(check_unit *unit, LLVMValueRef helper)
 static void hook(check_unit *unit, const access *a)
 {
     unsigned space = space_of(a->pointer);
-    if (space != TB_CHECK_DEVICE && space != TB_CHECK_THREADGROUP) return;
+    if (space != TB_CHECK_DEVICE && space != TB_CHECK_THREADGROUP && space != TB_CHECK_GENERIC) return;
     LLVMValueRef base = base_of(a->pointer);
     if (LLVMIsAGlobalVariable(base) || LLVMIsAAllocaInst(base)) return;
     LLVMPositionBuilderBefore(unit->builder, a->instruction);
@@ -88,7 +89,7 @@ static void hook(check_unit *unit, const access *a)
     LLVMValueRef address = LLVMBuildPtrToInt(unit->builder, a->pointer, unit->i64, "");
     LLVMValueRef kind = LLVMConstInt(unit->i32, (unsigned)a->kind | space << 8, false);
     LLVMValueRef operands[5] = {unit->thread, address, a->size, kind, check_place(unit, a->instruction)};
-    if (space == TB_CHECK_DEVICE)
+    if (space != TB_CHECK_THREADGROUP) /* generic: inline where it is in the buffer that was found last */
         check_call_helper(unit, "check.device", fill_device_test, operands, 5);
     else
         check_call_helper(unit, "check.threadgroup", fill_threadgroup_test, operands, 5);

@@ -35,6 +35,7 @@ typedef struct cpu_options {
      * multiple of 32 threads, for rows of 16 and 8 where the kernel asks for y or z, and for all else; where
      * the size is known, for that and all else. */
     uint32_t threads[3];
+    bool whole; /* every threadgroup has that size: the code relies on it */
 } cpu_options;
 
 /* Makes LLVM's process-wide code generation options right for this engine; call once, before any code is

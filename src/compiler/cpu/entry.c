@@ -65,7 +65,15 @@ static LLVMValueRef load_field(cpu_kernel *k, LLVMBuilderRef b, LLVMValueRef dis
 
 static LLVMValueRef threads(cpu_kernel *k, LLVMBuilderRef b, LLVMValueRef dispatch, unsigned axis)
 {
+    if (k->options->whole) return cpu_int(k->i32, k->options->threads[axis]);
     return load_field(k, b, dispatch, offsetof(tb_dispatch, threads_per_threadgroup) + 4 * axis);
+}
+
+static LLVMValueRef thread_count(cpu_kernel *k, LLVMBuilderRef b, LLVMValueRef dispatch)
+{
+    const uint32_t *size = k->options->threads;
+    if (k->options->whole) return cpu_int(k->i32, (uint64_t)size[0] * size[1] * size[2]);
+    return load_field(k, b, dispatch, offsetof(tb_dispatch, thread_count));
 }
 
 /* n / d as (n * ceil(2^20 / d)) >> 20: exact for n, d up to 1024, since n times the error of the factor is
@@ -109,7 +117,7 @@ static void find_positions(cpu_kernel *k)
     k->entry_mask = k->all;
     if (k->variant == LAYOUT_GENERAL) {
         LLVMValueRef index = LLVMBuildAdd(b, cpu_splat(k, k->thread_base), cpu_lane_numbers(k, k->i32), "");
-        LLVMValueRef count = load_field(k, b, dispatch, offsetof(tb_dispatch, thread_count));
+        LLVMValueRef count = thread_count(k, b, dispatch);
         k->entry_mask = LLVMBuildICmp(b, LLVMIntULT, index, cpu_splat(k, count), "");
         LLVMValueRef line = divide(k, index, factor);
         k->position[0] = LLVMBuildSub(b, index, times(k, line, width), "");
@@ -292,7 +300,7 @@ static void find_shape(entry *e, LLVMValueRef dispatch)
     LLVMBuilderRef b = e->b;
     LLVMValueRef size[3], five = cpu_int(k->i32, LANE_BITS), one = cpu_int(k->i32, 1);
     for (unsigned i = 0; i < 3; i++) size[i] = threads(k, b, dispatch, i);
-    LLVMValueRef count = load_field(k, b, dispatch, offsetof(tb_dispatch, thread_count));
+    LLVMValueRef count = thread_count(k, b, dispatch);
     e->count = LLVMBuildLShr(b, LLVMBuildNUWAdd(b, count, cpu_int(k->i32, LANES - 1), ""), five, "");
     LLVMValueRef one_row = is_number(e, LLVMBuildMul(b, size[1], size[2], ""), 1);
     int general = e->variant_count - 1;

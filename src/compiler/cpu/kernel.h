@@ -10,6 +10,7 @@
  *     masks.c        which blocks share an execution mask
  *     affine.c       indices that differ by constants only
  *     matrix.c       which products of matrices are computed together (tile.c emits them, layout.c moves between layouts)
+ *     gather.c       gathers and scatters with 32-bit indices
  *     linearise.c    blocks to vector code under masks (uses value.c, instruction.c, memory.c, group.c, lanes.c, collective.c)
  *     barrier.c      states: what is saved at a barrier and restored after it
  *     entry.c        the loop over SIMD-groups, the entry point
@@ -53,7 +54,7 @@ typedef struct cpu_value {
     int cell;     /* private arrays kept cell by cell: bytes of a cell, else 0 */
     int copies;   /* kept as that many scalars (first lanes of the blocks of lanes), 0: kept as a vector */
     bool crosses; /* used in another block */
-    bool part_elsewhere; /* part of an index of a family (affine.c) in another block */
+    bool part_elsewhere; /* part of an address (affine.c, gather.c) in another block */
     bool done;    /* already emitted, together with an earlier instruction */
     struct cpu_product *product; /* matrix products and their parts, see matrix.h */
     struct cpu_batch *batch;     /* matrix products that are emitted before this value */
@@ -268,6 +269,7 @@ void cpu_emit_atomic(cpu_kernel *k, cpu_value *value);
 void cpu_emit_call(cpu_kernel *k, cpu_value *value);
 void cpu_emit_collective(cpu_kernel *k, cpu_value *value);
 void cpu_families_find(cpu_kernel *k); /* affine.c; knows the copies */
+void cpu_places_find(cpu_kernel *k);   /* gather.c; after the families */
 /* rematerialise.c: finds the values that are made anew; makes one. */
 void cpu_again_find(cpu_kernel *k);
 LLVMValueRef cpu_again(cpu_kernel *k, cpu_value *value);

@@ -321,6 +321,7 @@ static void make_slots(cpu_kernel *k)
         value->type = value->copies ? type : cpu_vector_type(k, type);
     }
     cpu_families_find(k);
+    cpu_places_find(k);
     cpu_again_find(k);
     for (int v = 0; v < k->value_count; v++) {
         cpu_value *value = &k->values[v];

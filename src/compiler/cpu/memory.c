@@ -195,7 +195,8 @@ void cpu_emit_load(cpu_kernel *k, cpu_value *value)
     } else if (size < 4) {
         vector = cpu_by_lanes(k, ir);
     } else {
-        vector = cpu_gather(k, element, cpu_vector(k, pointer), k->mask, align);
+        vector = cpu_gather_narrow(k, element, pointer);
+        if (!vector) vector = cpu_gather(k, element, cpu_vector(k, pointer), k->mask, align);
     }
     cpu_define(k, value, 0, cpu_cast_vector(k, vector, type));
 }
@@ -248,6 +249,6 @@ void cpu_emit_store(cpu_kernel *k, cpu_value *value)
         store_vector(k, vector, cpu_scalar(k, pointer, 0, 1), k->mask, align);
     else if (is_blockwise(&s, size))
         store_blocks(k, vector, pointer, &s, align);
-    else
+    else if (!cpu_scatter_narrow(k, vector, pointer))
         scatter(k, vector, cpu_vector(k, pointer), k->mask, align);
 }

@@ -14,6 +14,11 @@ void cpu_store_at(cpu_kernel *k, LLVMValueRef value, LLVMValueRef address, unsig
 LLVMValueRef cpu_gather(
     cpu_kernel *k, LLVMTypeRef element, LLVMValueRef addresses, LLVMValueRef mask, unsigned align);
 
+/* ---- With one base and 32-bit indices (gather.c) ---- */
+
+/* The elements of the active lanes (zero elsewhere); NULL: the address is of another kind. */
+LLVMValueRef cpu_gather_narrow(cpu_kernel *k, LLVMTypeRef element, LLVMValueRef pointer);
+bool cpu_scatter_narrow(cpu_kernel *k, LLVMValueRef vector, LLVMValueRef pointer);
 /* May this instruction write what others read, or read what they write? (group.c) */
 bool cpu_may_write(const cpu_value *value);
 /* Neither volatile nor atomic? */

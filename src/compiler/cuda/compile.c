@@ -205,6 +205,7 @@ static tombac_status verify(ir_kernel *kernel, tombac_error **error)
     return status;
 }
 
+/* Until the code is final but for the merging of accesses. */
 static tombac_status optimise(ir_kernel *kernel, const char *library, bool matrices, tombac_error **error)
 {
     static const char *const passes[] = {
@@ -217,17 +218,104 @@ static tombac_status optimise(ir_kernel *kernel, const char *library, bool matri
         "loop(indvars,loop-deletion)," COMBINE ",simplifycfg,dce)",
         "always-inline,function(sroa,infer-address-spaces,infer-alignment," COMBINE
         ",gvn,dse,simplifycfg,dce,"
-        "separate-const-offset-from-gep,early-cse,infer-alignment,load-store-vectorizer," COMBINE
-        ",dce),globaldce",
+        "separate-const-offset-from-gep,early-cse,infer-alignment),globaldce",
     };
     tombac_status status = ir_run_passes(kernel, passes[0], error);
     if (status == TOMBAC_OK) status = ir_run_passes(kernel, passes[1], error);
+    if (status == TOMBAC_OK) status = cuda_select_arrays(kernel, error);
     if (status == TOMBAC_OK && matrices) {
         cuda_matrix_lower(kernel);
         status = link_library(kernel, library, error);
         if (status == TOMBAC_OK) status = close_module(kernel, false, error);
     }
     return status == TOMBAC_OK ? ir_run_passes(kernel, passes[2], error) : status;
+}
+
+static tombac_status merge_accesses(
+    ir_kernel *kernel, const char *kinds, const cuda_assumptions *assume, tombac_error **error)
+{
+    cuda_align(kernel, kinds, assume);
+    return ir_run_passes(kernel, "function(load-store-vectorizer," COMBINE ",dce),globaldce", error);
+}
+
+/* How many accesses the code makes, those counted as several whose alignment makes them so. */
+static void count_access(LLVMValueRef instruction, void *context)
+{
+    uint64_t *count = context;
+    bool load = LLVMIsALoadInst(instruction);
+    if (!load && !LLVMIsAStoreInst(instruction)) return;
+    LLVMTypeRef type = LLVMTypeOf(load ? instruction : LLVMGetOperand(instruction, 0));
+    LLVMModuleRef module =
+        LLVMGetGlobalParent(LLVMGetBasicBlockParent(LLVMGetInstructionParent(instruction)));
+    uint64_t size = LLVMStoreSizeOfType(LLVMGetModuleDataLayout(module), type);
+    uint64_t most = LLVMGetAlignment(instruction) < 16 ? LLVMGetAlignment(instruction) : 16;
+    *count += (size + most - 1) / most;
+}
+
+static uint64_t count_accesses(LLVMValueRef function)
+{
+    uint64_t count = 0;
+    ir_visit(function, count_access, &count);
+    return count;
+}
+
+/* The kernel keeps one of two modules. */
+static void keep(ir_kernel *kernel, LLVMModuleRef kept, LLVMModuleRef other)
+{
+    LLVMDisposeModule(other);
+    kernel->module = kept;
+    kernel->function = LLVMGetNamedFunction(kept, TB_CUDA_ENTRY);
+}
+
+static tombac_status join(ir_kernel *kernel, LLVMModuleRef second, tombac_error **error)
+{
+    LLVMValueRef entry = LLVMGetNamedFunction(second, TB_CUDA_ENTRY);
+    LLVMSetValueName2(entry, TB_CUDA_ENTRY TB_CUDA_UNALIGNED, strlen(TB_CUDA_ENTRY TB_CUDA_UNALIGNED));
+    if (!LLVMLinkModules2(kernel->module, second)) return TOMBAC_OK;
+    return ir_internal_error(kernel->kernel, error, "joining the two forms of the kernel failed: %s",
+        tb_text_string(&kernel->messages));
+}
+
+/* Merges narrow accesses; where assumptions make it fewer, there is a second entry for launches that do not
+ * fulfil them. */
+static tombac_status finish(
+    ir_kernel *kernel, const char *kinds, cuda_assumptions *assumptions, tombac_error **error)
+{
+    cuda_find_assumptions(kernel, kinds, assumptions);
+    if (!assumptions->any) return merge_accesses(kernel, kinds, NULL, error);
+    LLVMModuleRef first = kernel->module, second = LLVMCloneModule(first);
+    LLVMValueRef entry = kernel->function, other = LLVMGetNamedFunction(second, TB_CUDA_ENTRY);
+    tombac_status status = merge_accesses(kernel, kinds, assumptions, error);
+    kernel->module = second;
+    kernel->function = other;
+    if (status == TOMBAC_OK) status = merge_accesses(kernel, kinds, NULL, error);
+    if (status == TOMBAC_OK && count_accesses(entry) == count_accesses(other)) {
+        keep(kernel, second, first);
+        *assumptions = (cuda_assumptions){0};
+        return TOMBAC_OK;
+    }
+    kernel->module = first;
+    kernel->function = entry;
+    if (status == TOMBAC_OK) return join(kernel, second, error);
+    LLVMDisposeModule(second);
+    return status;
+}
+
+/* The object's first line (artifact/cuda.h). */
+static void write_header(
+    tb_text *header, const tb_text *kinds, bool records, const cuda_assumptions *assumptions)
+{
+    tb_text_printf(header, "%s %s %d", TB_CUDA_HEADER, TB_CUDA_ENTRY, records);
+    for (size_t i = 0; i < kinds->size; i++) tb_text_printf(header, " %c", kinds->data[i]);
+    tb_text_puts(header, ";");
+    for (size_t n = 0; n < assumptions->count; n++) {
+        const cuda_multiple *m = &assumptions->numbers[n];
+        size_t argument = 0;
+        for (uint32_t passed = 0; argument < kinds->size; argument++)
+            if (kinds->data[argument] != '-' && passed++ == m->parameter) break;
+        tb_text_printf(header, " %zu.%u.%u", argument, m->offset, m->size);
+    }
+    tb_text_putc(header, '\n');
 }
 
 /* From the prepared kernel to the module that code is generated from; `header` becomes the object's first
@@ -245,18 +333,21 @@ static tombac_status build(ir_kernel *kernel, const char *folder, tb_text *heade
     bool records = false;
     if (status == TOMBAC_OK) status = cuda_entry_build(kernel, &kinds, &thread, error);
     if (status == TOMBAC_OK) status = cuda_operations_lower(kernel, thread, &records, error);
-    if (status == TOMBAC_OK) {
-        tb_text_printf(header, "%s %s %d", TB_CUDA_HEADER, TB_CUDA_ENTRY, records);
-        for (size_t i = 0; i < kinds.size; i++) tb_text_printf(header, " %c", kinds.data[i]);
-        tb_text_putc(header, '\n');
-        status = link_library(kernel, tb_text_string(&library), error);
-    }
-    tb_text_free(&kinds);
+    if (status == TOMBAC_OK) status = link_library(kernel, tb_text_string(&library), error);
     if (status == TOMBAC_OK) status = close_module(kernel, matrices, error);
     if (status == TOMBAC_OK) status = verify(kernel, error);
     if (status == TOMBAC_OK) limit(kernel);
     if (status == TOMBAC_OK) status = optimise(kernel, tb_text_string(&library), matrices, error);
     tb_text_free(&library);
+    cuda_assumptions assumptions;
+    tb_text passed = {0}; /* the kinds without the arguments that are not passed */
+    for (size_t i = 0; i < kinds.size; i++)
+        if (kinds.data[i] != '-') tb_text_putc(&passed, kinds.data[i]);
+    if (passed.bad) status = tb_fail_memory(error);
+    if (status == TOMBAC_OK) status = finish(kernel, tb_text_string(&passed), &assumptions, error);
+    if (status == TOMBAC_OK) write_header(header, &kinds, records, &assumptions);
+    tb_text_free(&passed);
+    tb_text_free(&kinds);
     if (status == TOMBAC_OK && records) list_literals(kernel);
     return status == TOMBAC_OK ? verify(kernel, error) : status;
 }

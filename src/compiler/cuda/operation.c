@@ -20,8 +20,8 @@ typedef struct lowering {
 LLVMValueRef cuda_call(LLVMModuleRef module, LLVMBuilderRef builder, const char *name, LLVMTypeRef result,
     LLVMValueRef *operands, unsigned count, bool convergent)
 {
-    LLVMTypeRef types[8];
-    for (unsigned i = 0; i < count && i < 8; i++) types[i] = LLVMTypeOf(operands[i]);
+    LLVMTypeRef types[16];
+    for (unsigned i = 0; i < count && i < 16; i++) types[i] = LLVMTypeOf(operands[i]);
     LLVMTypeRef type = LLVMFunctionType(result, types, count, false);
     tb_text symbol = {0};
     tb_text_printf(&symbol, "tombac_cuda.%s", name);

@@ -32,6 +32,27 @@ tombac_status cuda_operations_lower(
 LLVMValueRef cuda_call(LLVMModuleRef module, LLVMBuilderRef builder, const char *name, LLVMTypeRef result,
     LLVMValueRef *operands, unsigned count, bool convergent);
 
+/* select.c: private arrays with run-time indices become selects. */
+tombac_status cuda_select_arrays(ir_kernel *kernel, tombac_error **error);
+
+/* align.c */
+enum { CUDA_MAX_MULTIPLES = 48 };
+typedef struct cuda_multiple {
+    uint32_t parameter, offset, size; /* an integer in a parameter; the first after the launch is 0 */
+} cuda_multiple;
+
+/* Numbers that are multiples of 16; buffers are too, if `any`. */
+typedef struct cuda_assumptions {
+    bool any;
+    size_t count;
+    cuda_multiple numbers[CUDA_MAX_MULTIPLES];
+} cuda_assumptions;
+
+/* What would make accesses wider; `kinds` as entry.c gives them, without those that are not passed. */
+void cuda_find_assumptions(ir_kernel *kernel, const char *kinds, cuda_assumptions *needed);
+/* Raises the alignment of accesses. `assume` may be NULL. */
+void cuda_align(ir_kernel *kernel, const char *kinds, const cuda_assumptions *assume);
+
 /* matrix.c: whether the kernel multiplies matrices; and the choice how, late among the passes. */
 bool cuda_matrix_used(const ir_kernel *kernel);
 void cuda_matrix_lower(ir_kernel *kernel);

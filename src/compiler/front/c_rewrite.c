@@ -17,6 +17,15 @@
 
 /* ---- Entries ---- */
 
+/* `restrict` behind the '*': no other argument overlaps it, so that its loads can be moved where it is not written. */
+static bool is_restrict(const token_list *list, const c_parameter *p)
+{
+    const token *t = list->tokens;
+    for (uint32_t i = p->star; p->kind == C_POINTER && p->star != NO_TOKEN && i < p->end; i++)
+        if (t[i].code == KW_RESTRICT || t[i].code == KW_RESTRICT2 || t[i].code == KW_RESTRICT3) return true;
+    return false;
+}
+
 static void append_entry_parameter(const token_list *list, const c_parameter *p, tb_text *out)
 {
     const token *name = &list->tokens[p->name];
@@ -24,8 +33,9 @@ static void append_entry_parameter(const token_list *list, const c_parameter *p,
     front_c_element_type(list, p, &type);
     tb_text_printf(out,
         "%s"
-        "__attribute__((address_space(%s))) __typeof__(%s) *%.*s",
+        "__attribute__((address_space(%s))) __typeof__(%s) *%s%.*s",
         p->kind == C_VALUE ? "const " : "", p->kind == C_THREADGROUP ? "3" : "1", tb_text_string(&type),
+        is_restrict(list, p) ? "__restrict " : "",
         (int)name->length, token_text(list, p->name));
     if (p->kind == C_SLICE)
         tb_text_printf(out, ", const " SPACE(1) " unsigned long *%.*s" FRONT_C_COUNT_SUFFIX,

@@ -73,6 +73,7 @@ typedef struct attempt {
 static tombac_status run(attempt *a, tombac_error **error)
 {
     const front_unit *unit = a->r->unit;
+    const char *pch = !a->use_pch ? NULL : a->newer ? unit->paths.newer_pch : unit->paths.pch;
     arguments line = {0};
     tb_text umbrella = {0};
     tb_text_printf(&umbrella, "%s/" FRONT_UMBRELLA, unit->paths.msl);
@@ -84,8 +85,8 @@ static tombac_status run(attempt *a, tombac_error **error)
     push_warnings(&line, unit->options.warnings);
     push(&line, "-internal-isystem");
     push(&line, unit->paths.msl);
-    push(&line, a->use_pch ? "-include-pch" : "-include");
-    push(&line, a->use_pch ? unit->paths.pch : tb_text_string(&umbrella));
+    push(&line, pch ? "-include-pch" : "-include");
+    push(&line, pch ? pch : tb_text_string(&umbrella));
     if (a->syntax_only) {
         push(&line, "-fsyntax-only");
     } else {
@@ -180,16 +181,42 @@ static bool leave_out(attempt *a, const diagnostic_list *list)
     return changed;
 }
 
+/* A string literal is in constant memory (Metal's specification, 4.2), to clang in the default space: where an error shows that a
+ * pointer to constant memory is wanted, the literal is cast. The i-th diagnostic is about the literal itself, a
+ * variable that it initialises, or a call with literals among its arguments. */
+static bool cast_strings(rewriter *r, const diagnostic_list *list, size_t i)
+{
+    const diagnostic *d = &list->items[i];
+    const token *t = r->list->tokens;
+    bool constant = front_diagnostic_says(d, "'const char[") && front_diagnostic_says(d, "global_host");
+    for (size_t k = i + 1; k < list->count && list->items[k].kind == DIAGNOSTIC_NOTE; k++)
+        constant |= front_diagnostic_says(&list->items[k], "from 'const char[") &&
+                    front_diagnostic_says(&list->items[k], "global_host");
+    uint32_t first = d->token, last = d->token;
+    if (!constant) return false;
+    if (t[first].kind == TOKEN_IDENTIFIER && t[first + 1].code == '(') last = t[first + 1].match;
+    if (t[first].kind == TOKEN_IDENTIFIER && t[first + 1].code == '=') last = first + 2;
+    bool found = false;
+    for (uint32_t at = first; at <= last; at++) {
+        if (t[at].kind != TOKEN_STRING || r->asked[at] || (at > 0 && t[at - 1].kind == TOKEN_STRING)) continue;
+        r->asked[at] = true;
+        found = true;
+    }
+    return found;
+}
+
 /* Applies what the errors ask for; *changed is false if there is nothing. */
 static tombac_status repair(attempt *a, const diagnostic_list *list, bool *changed)
 {
     rewriter *r = a->r;
-    bool swizzles = false;
+    bool swizzles = false; /* or literals */
     *changed = leave_out(a, list);
     for (size_t i = 0; i < list->count; i++) {
         const diagnostic *d = &list->items[i];
         if (d->kind != DIAGNOSTIC_ERROR || d->token == NO_TOKEN || d->token >= r->list->count) continue;
-        if (r->list->tokens[d->token].code == '?' &&
+        if (cast_strings(r, list, i)) {
+            swizzles = true;
+        } else if (r->list->tokens[d->token].code == '?' &&
             (begins(d, "incompatible operand types") || begins(d, "conditional expression is ambiguous"))) {
             *changed |= front_wrap_ternary(r, d->token);
         } else if (begins(d, "no member named '") && front_is_free(r, d->token) &&
@@ -239,7 +266,7 @@ static tombac_status fail(attempt *a, const diagnostic_list *list, tombac_error 
 }
 
 /* Template parameters of class types came with C++20, and kernels use them with tensor operations. Everything
- * else stays C++17, for which the headers are precompiled. */
+ * else stays C++17. */
 static bool needs_newer(attempt *a, const diagnostic_list *list)
 {
     bool found = false;
@@ -247,11 +274,18 @@ static bool needs_newer(attempt *a, const diagnostic_list *list)
         found |= list->items[i].kind == DIAGNOSTIC_ERROR &&
                  begins(&list->items[i], "a non-type template parameter cannot have type") &&
                  front_diagnostic_says(&list->items[i], "before C++20");
-    if (found) {
-        a->newer = true;
-        a->use_pch = false;
-    }
+    a->newer |= found;
     return found;
+}
+
+/* The tensor operations themselves are such templates. */
+static bool uses_operations(const front_unit *unit)
+{
+    static const char *const names[] = {"matmul2d", "matmul2d_descriptor", "convolution2d", "convolution2d_descriptor"};
+    for (uint32_t i = 0; i < unit->list.count; i++)
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+            if (token_is(&unit->list, i, names[k])) return true;
+    return false;
 }
 
 /* Runs clang until it is content or nothing can be repaired. */
@@ -278,6 +312,7 @@ static tombac_status compile(attempt *a, front_result *result, tombac_error **er
             again = false;
         else if (done)
             front_warn_unannotated(a->r, &result->diagnostics);
+        if (done) front_warn(a->r, &result->diagnostics);
         if (done)
             front_show_diagnostics(a->r, &list, &result->diagnostics, NULL);
         else if (!again && status == TOMBAC_OK)
@@ -340,13 +375,26 @@ static tombac_status refuse_guards(
         error, TOMBAC_ERROR_UNSUPPORTED, "a threadgroup or static variable needs a constructor to run");
 }
 
+/* The version of Apple's intermediate language that goes with a language version, times 100. */
+static unsigned air_version(unsigned version)
+{
+    static const unsigned versions[][2] = {{410, 290}, {400, 280}, {320, 270}, {310, 260}, {300, 250}};
+    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
+        if (version >= versions[i][0]) return versions[i][1];
+    return version < 200 ? 180 : version; /* 2.0 to 2.4 are the same in both */
+}
+
 /* Tells the headers, which are compiled once for all versions, the version: in place of the first line, a
  * line marker that another one repeats before the first token. */
 static void define_language(rewriter *r)
 {
     tb_text text = {0};
-    tb_text_printf(
-        &text, "namespace __tombac { constexpr unsigned language = %u; }", r->unit->standard.version);
+    unsigned version = r->unit->standard.version, family = r->unit->family;
+    tb_text_printf(&text,
+        "namespace __tombac { constexpr unsigned language = %u, family = %u; } namespace tombac { constexpr unsigned "
+        "metal_version() { return %u; } constexpr unsigned air_version() { return %u; } constexpr unsigned apple_family() "
+        "{ return %u; } }",
+        version, family, version, air_version(version), family);
     if (r->list->directive_count && r->list->directives[0].line == 1)
         front_edit_directive(&r->edits, 0, tb_text_string(&text));
     else if (r->list->count)
@@ -366,7 +414,7 @@ tombac_status front_compile(front_unit *unit, const front_kernel *kernel, bool s
     if (status == TOMBAC_OK) status = front_check_features(&r, error);
     if (status == TOMBAC_OK) status = front_check_spaces(&r, error);
     if (status == TOMBAC_OK) define_language(&r);
-    attempt a = {.r = &r, .syntax_only = syntax_only, .use_pch = unit->paths.pch != NULL};
+    attempt a = {.r = &r, .syntax_only = syntax_only, .use_pch = true, .newer = uses_operations(unit)};
     a.offsets = malloc(((size_t)unit->list.count + 1) * sizeof *a.offsets);
     if (status == TOMBAC_OK && !a.offsets) status = tb_fail_memory(error);
     if (status == TOMBAC_OK) status = front_check_words(&r, error);

@@ -1,5 +1,6 @@
 /* Finds kernels, their instantiations and function constants; see declare.h. No types are needed: a kernel is
  * recognised by its word or attribute, its name by the parameter list that follows. */
+#include "artifact/abi.h"
 #include "compiler/front/declare.h"
 
 #include <stdlib.h>
@@ -41,7 +42,7 @@ static void read_function_attribute(
         if (!front_evaluate(unit, a->argument, a->argument_end, &value)) {
             site->limit = a->argument;
             site->limit_end = a->argument_end;
-        } else if (value > 0 && value <= 1024) {
+        } else if (value > 0 && value <= TB_MAX_THREADS_PER_THREADGROUP) {
             kernel->max_total_threads = (uint32_t)value;
         }
     } else if (!strcmp(a->known, "required_threads_per_threadgroup")) {
@@ -49,7 +50,7 @@ static void read_function_attribute(
         for (int i = 0; i < 3; i++) kernel->required_threads[i] = 1;
         for (uint32_t i = first; i <= a->argument_end && dimension < 3; i++) {
             if (i < a->argument_end && unit->list.tokens[i].code != ',') continue;
-            bool known = front_evaluate(unit, first, i, &value) && value > 0 && value <= 1024;
+            bool known = front_evaluate(unit, first, i, &value) && value > 0 && value <= TB_MAX_THREADS_PER_THREADGROUP;
             kernel->required_threads[dimension++] = known ? (uint32_t)value : 0;
             first = i + 1;
         }
@@ -330,9 +331,10 @@ static bool add_constant(finder *f, uint32_t open, const attribute *a)
     unit->constant_count++;
     if (!c->name || !c->type_text) return false;
     c->type = front_scalar_type(c->type_text, &c->vector_length);
-    /* An index that is no constant is reported by the rewriter; 65536 is never a valid one. */
-    bool known = front_evaluate(unit, a->argument, a->argument_end, &index) && index >= 0 && index < 65536;
-    c->index = known ? (uint32_t)index : 65536;
+    /* An index that is no constant is reported by the rewriter; the limit itself is never a valid one. */
+    bool known = front_evaluate(unit, a->argument, a->argument_end, &index) && index >= 0 &&
+                 index < TB_MAX_FUNCTION_CONSTANTS;
+    c->index = known ? (uint32_t)index : TB_MAX_FUNCTION_CONSTANTS;
     return true;
 }
 

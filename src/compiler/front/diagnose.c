@@ -174,11 +174,30 @@ static uint32_t ternary_of(const rewriter *r, uint32_t at)
     return at;
 }
 
+/* Metal's headers need a namespace std for braced lists (metal_types); to a kernel there is none. */
+static bool names_std(const diagnostic *d)
+{
+    return front_diagnostic_says(d, "in namespace 'std'");
+}
+
+static uint32_t std_before(const rewriter *r, uint32_t at)
+{
+    for (uint32_t i = at; i != NO_TOKEN && i + 4 > at && i < r->list->count; i--)
+        if (token_is(r->list, i, "std")) return i;
+    return at;
+}
+
 /* A static assertion of Metal's headers speaks to the user: its message alone counts. */
 static diagnostic plain(const diagnostic *d)
 {
     diagnostic out = *d;
+    static const char no_std[] = "use of undeclared identifier 'std'";
     const char *start = "static assertion failed";
+    if (names_std(d)) {
+        out.message = no_std;
+        out.length = sizeof no_std - 1;
+        out.inside = 0;
+    }
     const char *colon = memmem(d->message, d->length, "': ", 3);
     if (d->token == NO_TOKEN && colon && d->length > strlen(start) &&
         !memcmp(d->message, start, strlen(start))) {
@@ -207,6 +226,7 @@ static void show(
     if (first && d->kind == DIAGNOSTIC_ERROR && !first->file) *first = position;
     bool is_c = r->unit->options.language == FRONT_C;
     const char *hint = is_c ? NULL : front_hint(tb_text_string(&message), message.size);
+    if (!hint && !is_c) hint = front_hint(d->message, d->length);
     if (hint && d->kind != DIAGNOSTIC_WARNING)
         tb_text_printf(out, "%s:%u:%u: note: %s\n", position.file, position.line, position.column, hint);
     out->bad |= message.bad;
@@ -233,6 +253,7 @@ tombac_status front_show_diagnostics(
         used = d->token == NO_TOKEN ? at : NO_TOKEN;
         shown = !(d->kind == DIAGNOSTIC_WARNING && d->token == NO_TOKEN);
         if (at < r->list->count && front_diagnostic_says(d, FRONT_TERNARY_SIGN)) at = ternary_of(r, at);
+        if (names_std(d)) at = std_before(r, at);
         bool follows =
             front_diagnostic_says(d, "variable length array declaration cannot have"); /* another error */
         if (follows || repeats(&seen, d, at)) {

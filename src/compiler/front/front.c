@@ -43,6 +43,7 @@ static front_language language_of(const char *path, front_language wanted)
 static tombac_status scan_metal(front_unit *unit, const char *source, size_t size, tombac_error **error)
 {
     tombac_status status = front_standard_find(unit->options.standard, &unit->standard, error);
+    if (status == TOMBAC_OK) status = front_family_find(&unit->options, &unit->family, error);
     if (status == TOMBAC_OK) status = front_paths_find(&unit->paths, error);
     if (status == TOMBAC_OK) status = front_preprocess(unit, source, size, error);
     return status == TOMBAC_OK ? front_declare(unit, error) : status;

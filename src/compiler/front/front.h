@@ -32,7 +32,7 @@ typedef struct front_options {
 
 /* What a kernel parameter is bound to. The table of position attributes is in front/attributes.def. */
 typedef enum front_binding {
-    FRONT_BUFFER,      /* device or constant pointer or reference */
+    FRONT_BUFFER,      /* device or constant pointer or reference, or a tensor there */
     FRONT_THREADGROUP, /* threadgroup pointer */
     FRONT_POSITION     /* a thread-position or size attribute */
 } front_binding;
@@ -44,6 +44,7 @@ typedef struct front_parameter {
     front_binding binding;
     front_space space;  /* of pointers and references */
     bool is_const, is_reference;
+    bool is_tensor;     /* a tensor_handle by value; `space` and `is_const` are its elements' */
     char *type_text;    /* the declared type without address space, const, * and &, as written: "float4", "T" */
     uint32_t index;     /* of [[buffer(n)]], [[threadgroup(n)]]; implicit ones numbered by Metal's rule */
     char *position;     /* FRONT_POSITION: the attribute's name, as "thread_position_in_grid" */
@@ -76,6 +77,7 @@ typedef struct front_constant {
 typedef struct front_dependency {
     char *path;
     uint64_t size, hash; /* XXH3-64 of the content */
+    bool absent;         /* looked for and not there: if it were, the result might be another */
 } front_dependency;
 
 typedef struct front_unit front_unit;
@@ -93,7 +95,7 @@ const front_kernel *front_kernel_at(const front_unit *unit, size_t index);
 const front_kernel *front_kernel_find(const front_unit *unit, const char *name);
 size_t front_constant_count(const front_unit *unit);
 const front_constant *front_constant_at(const front_unit *unit, size_t index);
-/* Files read by the preprocessor, the source itself first; Tombac's own headers are left out. */
+/* Files read by the preprocessor, the source itself first; then those that it only looked for. Tombac's own headers are left out. */
 size_t front_dependency_count(const front_unit *unit);
 const front_dependency *front_dependency_at(const front_unit *unit, size_t index);
 

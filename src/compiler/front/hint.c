@@ -22,6 +22,8 @@ static const struct {
     {"no viable conversion from", "",
         "vectors of different types or lengths do not convert by themselves; write the type, as float4(v, "
         "0)"},
+    {"no matching constructor for initialization of", "vec<",
+        "a vector is made of one value, or of exactly as many components as it has"},
     {"no matching function for call to 'atomic_", "",
         "the first argument must point to an atomic type in device or threadgroup memory, as device "
         "atomic_uint *"},

@@ -22,6 +22,7 @@ static const struct {
     {"dynamic_cast", "'dynamic_cast' is not available in Metal"},
     {"typeid", "'typeid' is not available in Metal"},
     {"thread_local", "'thread_local' is not available in Metal"},
+    {"goto", "'goto' is not available in Metal"},
     {"asm", "inline assembly is not supported"},
     {"__asm", "inline assembly is not supported"},
     {"__asm__", "inline assembly is not supported"},
@@ -32,7 +33,7 @@ static const char *missing_word(const token_list *list, uint32_t i)
     const token *t = list->tokens;
     if (t[i].kind != TOKEN_IDENTIFIER || t[i].length < 3) return NULL;
     const char *text = token_text(list, i);
-    if (!strchr("dntcva_", text[0])) return NULL;
+    if (!strchr("dntcvga_", text[0])) return NULL;
     for (size_t k = 0; k < sizeof missing / sizeof *missing; k++) {
         if (missing[k].word[0] != text[0] || !token_is(list, i, missing[k].word)) continue;
         uint32_t before = i > 0 ? t[i - 1].code : 0;

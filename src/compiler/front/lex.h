@@ -97,6 +97,9 @@ void front_lex_free(token_list *list);
 /* Matches brackets and fills match, brace, head, scope and bracket of every token (structure.c). */
 tombac_status front_structure(token_list *list, lex_problem *problem, tombac_error **error);
 
+/* Refuses what clang would take too long for (limits.c); part of front_structure. */
+tombac_status front_check_limits(const token_list *list, lex_problem *problem, tombac_error **error);
+
 static inline const char *token_text(const token_list *list, uint32_t i)
 {
     return list->text + list->tokens[i].offset;

@@ -1,11 +1,12 @@
 /* Parameters of a kernel: what each is bound to. See declare.h; Metal's rule for implicit indices: arguments
  * without
  * [[buffer(n)]] take the lowest indices, in order, that no explicit attribute uses. */
+#include "artifact/abi.h"
 #include "compiler/front/declare.h"
 
 #include <stdlib.h>
 
-enum { MAX_BUFFERS = 31, NO_INDEX = UINT32_MAX };
+enum { MAX_BUFFERS = TB_MAX_BUFFERS, NO_INDEX = UINT32_MAX };
 
 /* Types whose objects are no memory: refused by name. */
 static const char *const opaque_types[] = {"texture", "depth", "sampler", "acceleration_structure",
@@ -161,6 +162,58 @@ static void check_opaque(reading *r)
     }
 }
 
+/* ---- Tensors ---- */
+
+/* The '<' after the word `tensor` at or after i (metal::tensor too), else NO_TOKEN. */
+static uint32_t tensor_bracket(const token_list *list, uint32_t i)
+{
+    if (token_is(list, i, "metal") && list->tokens[i + 1].code == PUNCT2(':', ':')) i += 2;
+    return token_is(list, i, "tensor") && list->tokens[i + 1].code == '<' ? i + 1 : NO_TOKEN;
+}
+
+/* The '<' of the tensor that the parameter's type is, by itself or by a name that stands for one. */
+static uint32_t find_tensor(const reading *r)
+{
+    const token_list *list = &r->unit->list;
+    const token *t = list->tokens;
+    uint32_t type = r->first;
+    while (type < r->end && (t[type].code == KW_CONST || t[type].code == KW_THREAD)) type++;
+    uint32_t open = tensor_bracket(list, type);
+    if (open != NO_TOKEN || t[type].kind != TOKEN_IDENTIFIER || t[type].code != 0) return open;
+    for (uint32_t i = 0; i + 3 < r->site->open; i++) {
+        if (t[i].code == KW_USING && tokens_equal(list, i + 1, type) && t[i + 2].code == '=')
+            return tensor_bracket(list, i + 3);
+        open = t[i].code == KW_TYPEDEF ? tensor_bracket(list, i + 1) : NO_TOKEN;
+        uint32_t close = open == NO_TOKEN ? NO_TOKEN : front_angle_match(list, open);
+        if (close != NO_TOKEN && tokens_equal(list, close + 1, type)) return open;
+    }
+    return NO_TOKEN;
+}
+
+/* Where the elements lie and whether they may be written; what is no argument is refused. */
+static void read_tensor(reading *r, uint32_t open)
+{
+    const token_list *list = &r->unit->list;
+    const token *t = list->tokens;
+    uint32_t close = front_angle_match(list, open), where = r->name == NO_TOKEN ? r->first : r->name;
+    bool element = true;
+    r->out->is_tensor = true;
+    r->out->space = FRONT_THREAD;
+    r->out->is_const = false;
+    for (uint32_t i = open + 1; close != NO_TOKEN && i < close; i++) {
+        element &= t[i].code != ',';
+        if (element && (t[i].code == KW_DEVICE || t[i].code == KW_CONSTANT))
+            r->out->space = t[i].code == KW_DEVICE ? FRONT_DEVICE : FRONT_CONSTANT;
+        if (element && (t[i].code == KW_CONST || t[i].code == KW_CONSTANT)) r->out->is_const = true;
+        if (token_is(list, i, "tensor_inline") || token_is(list, i, "tensor_offset"))
+            problem(r, i, TOMBAC_ERROR_SOURCE,
+                "a tensor with '%.*s' is made in a kernel; a kernel's parameter is a tensor_handle");
+    }
+    if (r->out->space == FRONT_THREAD)
+        problem(r, where, TOMBAC_ERROR_SOURCE,
+            "the elements of tensor '%.*s', a kernel's parameter, must be in device or constant memory");
+}
+
 /* Names of types that are not known here (of templates, typedefs) are judged where the kernel is built. */
 static bool position_type(const char *type_text)
 {
@@ -194,13 +247,17 @@ static void read_one(reading *r)
     out->name = r->name == NO_TOKEN ? strdup("") : front_copy(token_text(list, r->name), t[r->name].length);
     r->no_memory |= !out->name;
     read_type(r);
-    check_opaque(r);
+    uint32_t tensor = r->pointer ? NO_TOKEN : find_tensor(r);
+    if (tensor != NO_TOKEN)
+        read_tensor(r, tensor);
+    else
+        check_opaque(r);
     if (out->binding != FRONT_POSITION && out->space == FRONT_THREADGROUP_SPACE)
         out->binding = FRONT_THREADGROUP;
     bool memory = r->pointer && (out->space == FRONT_DEVICE || out->space == FRONT_CONSTANT ||
                                     out->space == FRONT_THREADGROUP_SPACE);
     uint32_t where = r->name == NO_TOKEN ? r->first : r->name;
-    if (out->binding != FRONT_POSITION && !memory)
+    if (out->binding != FRONT_POSITION && !memory && !out->is_tensor)
         problem(r, where, TOMBAC_ERROR_SOURCE,
             attributed || r->pointer ? "kernel parameter '%.*s' must be a pointer or reference in device, "
                                        "constant or threadgroup memory"

@@ -4,6 +4,7 @@
  * code alone, with line markers. From these come the table of line positions and the list of files read.
  * Predefined macros of the host are switched off (-undef); those that Metal has are given on the command
  * line. */
+#include "artifact/capability.h"
 #include "base/file.h"
 #include "base/process.h"
 #include "compiler/front/c.h"
@@ -31,21 +32,26 @@ static void push(command_line *line, const char *argument)
     if (line->count + 1 < line->room) line->arguments[line->count++] = argument;
 }
 
-/* Standard macros by language version. */
-static void push_macros(command_line *line, const front_standard *standard, char version[static 40], bool ios)
+/* Standard macros by language version; what can be had or not is in the table of capabilities. False if memory is short. */
+static bool push_macros(command_line *line, const front_standard *standard, tb_text *pool, bool ios)
 {
-    snprintf(version, 40, "-D__METAL_VERSION__=%u", standard->version);
-    push(line, version);
     static const char *const always[] = {"-D__METAL__=1", "-D__METAL_CPP__=1", "-D__TOMBAC__=1",
-        "-D__TOMBAC_MACROS_ONLY__=1", "-D__LITTLE_ENDIAN__=1", "-D__CHAR_BIT__=8", "-D__HAVE_ATOMIC__=1",
-        "-D__HAVE_NATIVE_HALF__=1"};
+        "-D__TOMBAC_MACROS_ONLY__=1", "-D__LITTLE_ENDIAN__=1", "-D__CHAR_BIT__=8"};
     for (size_t i = 0; i < sizeof always / sizeof *always; i++) push(line, always[i]);
     push(line, ios ? "-D__METAL_IOS__=1" : "-D__METAL_MACOS__=1");
-    if (standard->version >= 210) push(line, "-D__HAVE_SIMDGROUP_REDUCTION__=1");
-    if (standard->version >= 230) push(line, "-D__HAVE_SIMDGROUP_MATRIX__=1");
-    if (standard->version >= 300) push(line, "-D__HAVE_ATOMIC_FLOAT__=1");
-    if (standard->version >= 240) push(line, "-D__HAVE_ATOMIC_ULONG__=1");
-    if (standard->version >= 310) push(line, "-D__HAVE_BFLOAT__=1");
+    size_t first = line->count;
+    tb_text_printf(pool, "-D__METAL_VERSION__=%u%c", standard->version, 0);
+    tb_text_printf(pool, "-D" FRONT_FAMILY_MACRO "=%u%c", (unsigned)FRONT_NEWEST_FAMILY, 0);
+    size_t count = 2;
+    const tb_capability *c;
+    for (size_t i = 0; (c = tb_capability_at(i)); i++) {
+        if (!c->macro[0] || c->since > standard->version || !c->values[0]) continue;
+        tb_text_printf(pool, "-D%s=1%c", c->macro, 0);
+        count++;
+    }
+    const char *p = tb_text_string(pool);
+    for (size_t i = 0; i < count && !pool->bad; i++, p += strlen(p) + 1) push(line, p);
+    return !pool->bad && line->count == first + count;
 }
 
 static void push_list(command_line *line, const char *option, const char *const *values, size_t count)
@@ -147,6 +153,15 @@ static tombac_status read_files(front_unit *unit, const char *source, size_t siz
     return TOMBAC_OK;
 }
 
+bool front_hash_file(const char *path, uint64_t *size, uint64_t *hash)
+{
+    tb_text text = {0};
+    bool read = tb_file_read(path, source_limit, &text, NULL) == TOMBAC_OK;
+    if (read) *size = text.size, *hash = XXH3_64bits(tb_text_string(&text), text.size);
+    tb_text_free(&text);
+    return read;
+}
+
 static tombac_status scan(front_unit *unit, const char *source, size_t size, tombac_error **error)
 {
     lex_problem problem;
@@ -160,6 +175,7 @@ static tombac_status scan(front_unit *unit, const char *source, size_t size, tom
         }
     tombac_status files = read_files(unit, source, size, status == TOMBAC_OK ? error : NULL);
     if (status == TOMBAC_OK) status = files;
+    if (status == TOMBAC_OK) status = front_note_searched(unit, source != NULL, error);
     if (status == TOMBAC_OK) status = front_structure(&unit->list, &problem, error);
     if (status == TOMBAC_ERROR_SOURCE && problem.message) {
         if (error) tombac_error_release(*error);
@@ -206,6 +222,10 @@ static tombac_status run_clang(
         if (error) tombac_error_release(*error);
         status = tb_fail(error, TOMBAC_ERROR_SOURCE, "the source has more than %zu MB after preprocessing",
             source_limit >> 20);
+    } else if (status == TOMBAC_OK && process.exit_status >= 128) {
+        status = tb_fail(error, TOMBAC_ERROR_COMPILER,
+            "the preprocessor crashed or ran out of its %zu GB of memory (status %d); do macros expand without end?",
+            memory_limit >> 30, process.exit_status);
     } else if (status == TOMBAC_OK && process.exit_status > 1) {
         status = tb_fail(
             error, TOMBAC_ERROR_COMPILER, "the preprocessor failed with status %d", process.exit_status);
@@ -231,7 +251,7 @@ tombac_status front_preprocess(front_unit *unit, const char *source, size_t size
     if (!line.arguments) return tb_fail_memory(error);
     static const char *const fixed[] = {"-cc1", "-E", "-triple", "nvptx64", "-undef", "-nostdsysteminc",
         "-nobuiltininc", "-Wno-everything", "-fmessage-length=0", "-x"};
-    char version[40];
+    tb_text macros = {0};
     push(&line, unit->paths.clang);
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) push(&line, fixed[i]);
     if (o->language == FRONT_C) {
@@ -242,7 +262,8 @@ tombac_status front_preprocess(front_unit *unit, const char *source, size_t size
     } else {
         push(&line, "c++");
         push(&line, unit->standard.version >= 400 ? "-std=c++17" : "-std=c++14");
-        push_macros(&line, &unit->standard, version, o->standard && !strncmp(o->standard, "ios-", 4));
+        if (!push_macros(&line, &unit->standard, &macros, o->standard && !strncmp(o->standard, "ios-", 4)))
+            macros.bad = true;
     }
     push_list(&line, "-D", o->defines, o->define_count);
     push_list(&line, "-I", o->include_folders, o->include_folder_count);
@@ -268,13 +289,14 @@ tombac_status front_preprocess(front_unit *unit, const char *source, size_t size
     } else {
         push(&line, unit->main_path);
     }
-    tombac_status status = input.bad || folder.bad || headers.bad ? tb_fail_memory(error) : TOMBAC_OK;
+    tombac_status status = input.bad || folder.bad || headers.bad || macros.bad ? tb_fail_memory(error) : TOMBAC_OK;
     const tb_text none = {0};
     if (status == TOMBAC_OK) status = run_clang(unit, line.arguments, source ? &input : &none, error);
     free(line.arguments);
     tb_text_free(&input);
     tb_text_free(&folder);
     tb_text_free(&headers);
+    tb_text_free(&macros);
     if (status == TOMBAC_OK) status = scan(unit, source, size, error);
     return status;
 }

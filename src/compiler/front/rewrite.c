@@ -110,6 +110,8 @@ static void rewrite_words(rewriter *r)
                 rewrite_number(r, i);
             else if (list->tokens[i].kind == TOKEN_IDENTIFIER)
                 rewrite_word(r, i);
+            else if (list->tokens[i].kind == TOKEN_STRING && r->asked[i])
+                front_edit_before(&r->edits, i, "(" FRONT_CONSTANT_TEXT " char *)");
         }
     }
 }
@@ -125,9 +127,10 @@ static tombac_status run_rules(rewriter *r)
     if (status == TOMBAC_OK) status = front_rewrite_variables(r);
     if (status != TOMBAC_OK) return status;
     rewrite_words(r);
-    front_rewrite_initialisers(r);
+    front_rewrite_subscripts(r);
     front_rewrite_aliases(r);
-    front_rewrite_pragmas(r);
+    status = front_rewrite_pragmas(r);
+    if (status != TOMBAC_OK) return status;
     front_rewrite_ternaries(r);
     if (r->edits.too_large)
         return tb_fail(r->error, TOMBAC_ERROR_SOURCE, "the source is too deeply nested");

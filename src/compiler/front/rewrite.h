@@ -1,4 +1,4 @@
-/* From Metal tokens to C++ tokens: the rules R1 to R13, one file per group.
+/* From Metal tokens to C++ tokens: the rules R1 to R15, one file per group.
  *
  * A rule looks at tokens and notes edits; nothing is reparsed, no types are known. Rules skip tokens that
  * were blanked (parts that the selected kernel does not need) or already have a text. Ternaries come last,
@@ -23,7 +23,7 @@ typedef struct rewriter {
     const front_kernel *selected; /* NULL: the whole file */
     bool *swizzle_fields;         /* per swizzle spelling: a class of the source has a member of that name */
     bool *wrapped;                /* per token: this '?' has been wrapped already */
-    bool *asked;                  /* per token: clang asked for a wrapped '?', or for a swizzle in place of a field */
+    bool *asked;                  /* per token: clang asked for a wrapped '?', for a swizzle in place of a field, or for a literal in constant memory */
     bool safe_base;               /* a region that matters asks for safe math: see rewrite_pragma.c */
     unsigned safe_regions;        /* looked at */
     front_unannotated *unannotated; /* filled if the options ask for it */
@@ -60,8 +60,8 @@ void front_find_swizzle_fields(rewriter *r);
 void front_rewrite_swizzle(rewriter *r, uint32_t i);
 /* Is token i spelled like one? */
 bool front_is_swizzle(const rewriter *r, uint32_t i);
-/* rewrite_initialiser.c: R14. */
-void front_rewrite_initialisers(rewriter *r);
+/* rewrite_subscript.c: R15. */
+void front_rewrite_subscripts(rewriter *r);
 /* rewrite_alias.c: functions that are declared by Apple's labels. */
 void front_rewrite_aliases(rewriter *r);
 /* rewrite_ternary.c: R10. */
@@ -76,8 +76,10 @@ tombac_status front_check_features(const rewriter *r, tombac_error **error);
 tombac_status front_check_spaces(const rewriter *r, tombac_error **error);
 /* fix.c: warns at members without an address space. */
 void front_warn_unannotated(const rewriter *r, tb_text *out);
+/* warn.c: barriers that not all threads reach, kernels without a name for the host. */
+void front_warn(const rewriter *r, tb_text *out);
 /* rewrite_pragma.c: R11. */
-void front_rewrite_pragmas(rewriter *r);
+tombac_status front_rewrite_pragmas(rewriter *r);
 
 static inline bool front_is_free(const rewriter *r, uint32_t i)
 {

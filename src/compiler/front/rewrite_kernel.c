@@ -5,6 +5,7 @@
  * Metal's attributes      -> nothing; what they say is in front_kernel R3b  host_name               ->
  * __attribute__((annotate("tombac.host_name:NAME"))) on the explicit instantiation R4   function constants ->
  * external variables that clang cannot fold, and one bool each that says "is defined" */
+#include "artifact/abi.h"
 #include "compiler/front/rewrite.h"
 
 static bool keep(const rewriter *r, const kernel_site *site)
@@ -81,7 +82,8 @@ static tombac_status rewrite_constant(rewriter *r, uint32_t open, const attribut
     const token *t = r->list->tokens;
     int64_t index;
     if (open == 0 || t[open - 1].kind != TOKEN_IDENTIFIER || open - t[open].head > 64) return TOMBAC_OK;
-    if (!front_evaluate(r->unit, a->argument, a->argument_end, &index) || index < 0 || index > 65535)
+    if (!front_evaluate(r->unit, a->argument, a->argument_end, &index) || index < 0 ||
+        index >= TB_MAX_FUNCTION_CONSTANTS)
         return front_fail_at(r->unit, a->first, TOMBAC_ERROR_SOURCE, r->error,
             "the index of a function constant must be an integer constant between 0 and 65535");
     uint32_t end = t[open].match + 1;

@@ -2,7 +2,10 @@
  *
  * The default address space takes objects of all others, so the qualifier goes, and of several members that
  * differ in nothing else the first stays. That is right only if their bodies are the same but for address
- * spaces, which is checked. */
+ * spaces, which is checked, or if one only applies the other to a copy of the object:
+ *
+ *     Fp operator+(Fp x) const device { return Fp(*this) + x; }
+ *     Fp get(int i) const device { return Fp(*this).get(i); } */
 #include "compiler/front/rewrite.h"
 
 #include <stdlib.h>
@@ -205,10 +208,60 @@ static int compare(const void *a, const void *b)
     return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* Drops `other`, which says the same as `first`. */
+/* The name of the class whose '{' this is: the token after struct or class, or NO_TOKEN. */
+static uint32_t class_name(const token_list *list, uint32_t brace)
+{
+    const token *t = list->tokens;
+    for (uint32_t i = t[brace].head; i < brace; i++)
+        if ((t[i].code == KW_STRUCT || t[i].code == KW_CLASS) && t[i + 1].kind == TOKEN_IDENTIFIER) return i + 1;
+    return NO_TOKEN;
+}
+
+/* The name of parameter i is the last token before the ',' or ')' at `end`. */
+static bool is_parameter(const token_list *list, uint32_t end, uint32_t name)
+{
+    return list->tokens[end - 1].kind == TOKEN_IDENTIFIER && tokens_equal(list, end - 1, name);
+}
+
+/* Is the body `{ return CLASS(*this) ...; }` with the same member applied to the same arguments? */
+static bool delegates(const token_list *list, const method *m)
+{
+    const token *t = list->tokens;
+    uint32_t class = class_name(list, m->class_brace), i = m->body;
+    if (i == NO_TOKEN || t[i].code != '{' || t[i + 1].code != KW_RETURN || class == NO_TOKEN) return false;
+    bool operators = t[m->name].code == KW_OPERATOR, unary = m->close == m->open + 1;
+    uint32_t sign = m->name + 1;
+    i += 2;
+    if (operators && (t[sign].kind != TOKEN_PUNCTUATOR || sign + 1 != m->open)) return false;
+    if (operators && unary && !tokens_equal(list, i++, sign)) return false;
+    if (!tokens_equal(list, i, class) || t[i + 1].code != '(' || t[i + 2].code != '*' || !token_is(list, i + 3, "this") ||
+        t[i + 4].code != ')')
+        return false;
+    i += 5;
+    if (operators) {
+        if (unary) return t[i].code == ';' && i + 1 == t[m->body].match;
+        return tokens_equal(list, i, sign) && is_parameter(list, m->close, i + 1) && t[i + 2].code == ';' &&
+               i + 3 == t[m->body].match;
+    }
+    if (t[i].code != '.' || !tokens_equal(list, i + 1, m->name) || t[i + 2].code != '(') return false;
+    i += 3;
+    for (uint32_t p = m->open + 1; p <= m->close && !unary; p++) { /* an argument for each parameter, in order */
+        if (p < m->close && t[p].code != ',') continue;
+        if (!is_parameter(list, p, i) || t[i + 1].code != (p < m->close ? ',' : ')')) return false;
+        i += 1 + (p < m->close);
+    }
+    return t[i].code == ')' && t[i + 1].code == ';' && i + 2 == t[m->body].match;
+}
+
+/* Drops `other`, which says the same as `first`; or the one that delegates to the other. */
 static tombac_status drop(rewriter *r, const method *first, const method *other)
 {
     const token_list *list = r->list;
+    if (delegates(list, first) != delegates(list, other)) {
+        const method *gone = delegates(list, first) ? first : other;
+        front_edit_blank(&r->edits, gone->start, gone->last);
+        return TOMBAC_OK;
+    }
     bool bodies = first->body != NO_TOKEN && other->body != NO_TOKEN;
     if (bodies && !same_tokens(list, first->body, first->last, other->body, other->last, false))
         return front_fail_at(r->unit, other->name, TOMBAC_ERROR_UNSUPPORTED, r->error,
@@ -246,7 +299,9 @@ tombac_status front_rewrite_methods(rewriter *r)
             status == TOMBAC_OK && k < methods.count && methods.methods[k].hash == first->hash; k++) {
             const method *other = &methods.methods[k];
             if (!same_signature(r->list, first, other)) break;
+            if (r->edits.edits[other->start].blank) continue;
             if (first->qualified || other->qualified) status = drop(r, first, other);
+            if (r->edits.edits[first->start].blank) break; /* the others are compared with those that stay */
         }
     }
     free(methods.methods);

@@ -13,7 +13,7 @@
 
 #include <ctype.h>
 
-enum { MAX_SAFE_REGIONS = 64 };
+enum { MAX_SAFE_REGIONS = 64, MAX_PUSHED = 64 };
 
 static bool next_word(const char **p, const char *end, char *word, size_t size)
 {
@@ -54,12 +54,39 @@ static void metal_fp(rewriter *r, uint32_t i, const char *p, const char *end)
     front_edit_directive(&r->edits, i, text[0] ? text : " ");
 }
 
-/* #pragma float_control(precise, on | off) is math_mode(safe | fast). Its stack (push, pop) has no counterpart, and
- * to leave a region fast that asks for precision would be wrong: whatever asks makes the whole source safe. */
-static void float_control(rewriter *r, uint32_t i, const char *p, const char *end)
+/* The modes that float_control has pushed; NULL is the compilation's own. */
+typedef struct mode_stack {
+    const char *saved[MAX_PUSHED];
+    size_t depth;
+    const char *mode;
+} mode_stack;
+
+static const char *own_mode(const rewriter *r)
+{
+    tombac_math math = r->unit->options.math;
+    return math == TOMBAC_MATH_SAFE ? "safe" : math == TOMBAC_MATH_RELAXED ? "relaxed" : "fast";
+}
+
+static tombac_status fail_pragma(rewriter *r, uint32_t i, const char *message)
+{
+    const directive *d = &r->list->directives[i];
+    front_position at = front_locate(r->unit, d->offset, d->line);
+    tb_text report = {0};
+    front_report(r->unit, at, "error", message, &report);
+    tombac_status status = report.bad ? tb_fail_memory(r->error)
+                                      : tb_fail(r->error, TOMBAC_ERROR_SOURCE, "%s", tb_text_string(&report));
+    tb_error_set_location(r->error, at.file, at.line, at.column);
+    tb_text_free(&report);
+    return status;
+}
+
+/* #pragma float_control(precise, on | off [, push]), (push), (pop): math_mode(safe | fast), and a stack of modes. To
+ * leave a region fast that asks for precision would be wrong: whatever asks makes the whole source safe, with
+ * the mode of the compilation given back by pragmas. */
+static tombac_status float_control(rewriter *r, uint32_t i, const char *p, const char *end, mode_stack *stack)
 {
     char word[32];
-    bool precise = false, on = false, stack = false;
+    bool precise = false, on = false, push = false, pop = false;
     while (p < end) {
         if (!next_word(&p, end, word, sizeof word)) {
             p++;
@@ -67,16 +94,30 @@ static void float_control(rewriter *r, uint32_t i, const char *p, const char *en
         }
         precise |= !strcmp(word, "precise") || !strcmp(word, "except");
         on |= !strcmp(word, "on");
-        stack |= !strcmp(word, "push") || !strcmp(word, "pop");
+        push |= !strcmp(word, "push");
+        pop |= !strcmp(word, "pop");
     }
-    bool wanted = precise && on;
-    if (wanted) r->safe_base = true;
-    front_edit_directive(&r->edits, i, stack || !precise ? " " : mode_pragma(wanted ? "safe" : "fast"));
+    if (push) {
+        if (stack->depth == MAX_PUSHED) return fail_pragma(r, i, "float_control is pushed more than 64 times");
+        stack->saved[stack->depth++] = stack->mode;
+    }
+    if (pop) {
+        if (stack->depth == 0) return fail_pragma(r, i, "float_control(pop) without a push before it");
+        stack->mode = stack->saved[--stack->depth];
+    } else if (precise) {
+        stack->mode = on ? "safe" : "fast";
+        if (on) r->safe_base = true;
+    }
+    const char *text = pop || precise ? mode_pragma(stack->mode ? stack->mode : own_mode(r)) : " ";
+    front_edit_directive(&r->edits, i, text);
+    return TOMBAC_OK;
 }
 
-void front_rewrite_pragmas(rewriter *r)
+tombac_status front_rewrite_pragmas(rewriter *r)
 {
-    for (uint32_t i = 0; i < r->list->directive_count; i++) {
+    mode_stack stack = {.depth = 0};
+    tombac_status status = TOMBAC_OK;
+    for (uint32_t i = 0; i < r->list->directive_count && status == TOMBAC_OK; i++) {
         const directive *d = &r->list->directives[i];
         const char *p = r->list->text + d->offset + 1, *end = p + d->length - 1;
         char word[32];
@@ -87,7 +128,7 @@ void front_rewrite_pragmas(rewriter *r)
             for (; p < end; p++) names |= isalpha((unsigned char)*p) || *p == '_';
             if (names) front_edit_directive(&r->edits, i, "#pragma unroll");
         } else if (!strcmp(word, "float_control")) {
-            float_control(r, i, p, end);
+            status = float_control(r, i, p, end, &stack);
         } else if (!strcmp(word, "METAL")) {
             if (next_word(&p, end, word, sizeof word) && !strcmp(word, "fp"))
                 metal_fp(r, i, p, end);
@@ -98,6 +139,6 @@ void front_rewrite_pragmas(rewriter *r)
     /* The first line is the marker of the source's first line, which later markers repeat. */
     if (r->safe_base && r->unit->options.math != TOMBAC_MATH_SAFE && r->list->directive_count &&
         r->list->directives[0].line == 1)
-        front_edit_directive(
-            &r->edits, 0, mode_pragma(r->unit->options.math == TOMBAC_MATH_FAST ? "fast" : "relaxed"));
+        front_edit_directive(&r->edits, 0, mode_pragma(own_mode(r)));
+    return status;
 }

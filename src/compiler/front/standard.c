@@ -48,6 +48,23 @@ tombac_status front_standard_find(const char *spelling, front_standard *standard
     return status;
 }
 
+tombac_status front_family_find(const front_options *options, unsigned *family, tombac_error **error)
+{
+    static const char name[] = FRONT_FAMILY_MACRO "=";
+    *family = FRONT_NEWEST_FAMILY;
+    for (size_t i = 0; i < options->define_count; i++) {
+        const char *define = options->defines[i];
+        if (strncmp(define, name, sizeof name - 1) != 0) continue;
+        char *end;
+        unsigned long value = strtoul(define + sizeof name - 1, &end, 10);
+        if (*end || value < FRONT_OLDEST_FAMILY || value > FRONT_NEWEST_FAMILY)
+            return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "%s: the Apple GPU families are %d to %d", define,
+                FRONT_OLDEST_FAMILY, FRONT_NEWEST_FAMILY);
+        *family = (unsigned)value;
+    }
+    return TOMBAC_OK;
+}
+
 static char *join(const char *folder, const char *rest)
 {
     tb_text text = {0};
@@ -60,8 +77,15 @@ static bool readable(const char *path)
     return path && access(path, R_OK) == 0;
 }
 
+static void drop_unreadable(char **path)
+{
+    if (readable(*path)) return;
+    free(*path);
+    *path = NULL;
+}
+
 /* bin/tombac-cc looks in ../share/tombac/msl and ../lib/tombac; TOMBAC_MSL names another header folder (its
- * precompiled form, if any, beside it as metal.pch) and TOMBAC_CLANG another clang. */
+ * precompiled forms, if any, beside it as metal.pch and metal20.pch) and TOMBAC_CLANG another clang. */
 tombac_status front_paths_find(front_paths *paths, tombac_error **error)
 {
     *paths = (front_paths){0};
@@ -69,16 +93,18 @@ tombac_status front_paths_find(front_paths *paths, tombac_error **error)
     paths->clang = strdup(clang && *clang ? clang : "clang-22");
     if (msl && *msl) {
         paths->msl = strdup(msl);
-        paths->pch = paths->msl ? join(msl, "metal.pch") : NULL;
+        paths->pch = join(msl, "metal.pch");
+        paths->newer_pch = join(msl, "metal20.pch");
     } else {
         char *folder = tb_folder_of_code((const void *)front_paths_find);
         if (!folder)
             return tb_fail(error, TOMBAC_ERROR_COMPILER, "cannot find the folder of the running program");
         paths->msl = join(folder, "../share/tombac/msl");
         paths->pch = join(folder, "../lib/tombac/metal.pch");
+        paths->newer_pch = join(folder, "../lib/tombac/metal20.pch");
         free(folder);
     }
-    if (!paths->clang || !paths->msl || !paths->pch) return tb_fail_memory(error);
+    if (!paths->clang || !paths->msl || !paths->pch || !paths->newer_pch) return tb_fail_memory(error);
     char *umbrella = join(paths->msl, FRONT_UMBRELLA);
     if (!umbrella) return tb_fail_memory(error);
     bool found = readable(umbrella);
@@ -88,10 +114,8 @@ tombac_status front_paths_find(front_paths *paths, tombac_error **error)
             "Metal's standard library is not in '%s'; the environment variable TOMBAC_MSL can name its "
             "folder",
             paths->msl);
-    if (!readable(paths->pch)) {
-        free(paths->pch);
-        paths->pch = NULL;
-    }
+    drop_unreadable(&paths->pch);
+    drop_unreadable(&paths->newer_pch);
     return TOMBAC_OK;
 }
 
@@ -100,5 +124,6 @@ void front_paths_free(front_paths *paths)
     free(paths->clang);
     free(paths->msl);
     free(paths->pch);
+    free(paths->newer_pch);
     *paths = (front_paths){0};
 }

@@ -244,5 +244,5 @@ tombac_status front_structure(token_list *list, lex_problem *problem, tombac_err
         }
     }
     free(stack);
-    return TOMBAC_OK;
+    return front_check_limits(list, problem, error);
 }

@@ -15,6 +15,7 @@ typedef struct front_paths {
     char *clang; /* program */
     char *msl;   /* folder of the headers; of C kernels: the folder that holds tombac/kernel.h */
     char *pch;   /* precompiled headers, or NULL */
+    char *newer_pch; /* the same in C++20, or NULL */
 } front_paths;
 
 /* Physical lines from `line` on are lines of `file` from `presumed` on. */
@@ -31,6 +32,7 @@ typedef struct source_file {
 struct front_unit {
     front_options options; /* deep copies of the strings; the language is decided */
     front_standard standard;
+    unsigned family;
     front_paths paths;
     char *main_path;
     tb_text preprocessed;
@@ -56,7 +58,14 @@ typedef struct front_position {
     unsigned line, column;
 } front_position;
 
+/* Which Apple GPU family the kernels are for: a define of the user's, or the newest. Functions of younger families stay
+ * in the code as calls that ir/ refuses, so that branches on tombac::apple_family() are compiled out. */
+#define FRONT_FAMILY_MACRO "__TOMBAC_APPLE_FAMILY__"
+enum { FRONT_OLDEST_FAMILY = 7, FRONT_NEWEST_FAMILY = 9 };
+
 /* standard.c */
+/* The family that the defines choose. */
+tombac_status front_family_find(const front_options *options, unsigned *family, tombac_error **error);
 tombac_status front_standard_find(const char *spelling, front_standard *standard, tombac_error **error);
 tombac_status front_paths_find(front_paths *paths, tombac_error **error);
 void front_paths_free(front_paths *paths);
@@ -65,6 +74,12 @@ void front_paths_free(front_paths *paths);
 
 /* preprocess.c: fills preprocessed, marks, files, dependencies. */
 tombac_status front_preprocess(front_unit *unit, const char *source, size_t size, tombac_error **error);
+
+/* Size and XXH3-64 of a file; false if it cannot be read. */
+bool front_hash_file(const char *path, uint64_t *size, uint64_t *hash);
+
+/* searched.c: adds what was looked for without success to the dependencies. `piped`: the source is no file. */
+tombac_status front_note_searched(front_unit *unit, bool piped, tombac_error **error);
 
 /* position.c */
 /* The user's position of a byte of the preprocessed text, which lies on `line` of it. */

@@ -32,6 +32,10 @@ static const struct {
     {"__tombac_anonymous::", ""},
     {FRONT_DEFINED_PREFIX, ""},
     {"variable length arrays in C++ are a Clang extension", "the size of an array must be a constant"},
+    {"metal::__tensors::", ""},
+    {"__tombac::mpp::", "mpp::"},
+    {"18446744073709551615", "dynamic_extent"},
+    {"18446744073709551615UL", "dynamic_extent"},
     {"metal::__tc", "?:"},
     {"__tc", "?:"},
 };

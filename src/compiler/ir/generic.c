@@ -8,7 +8,6 @@
  * memory; any other one is refused. */
 #include "compiler/ir/steps.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 enum { SPACE_THREAD = 0, SPACE_DEVICE = 1, SPACE_THREADGROUP = 3 };
@@ -133,12 +132,7 @@ tombac_status ir_generic_resolve(ir_kernel *kernel, bool *found, tombac_error **
     *found = r.found;
     if (r.no_memory) return tb_fail_memory(error);
     if (!r.unknown) return TOMBAC_OK;
-    ir_position at = ir_instruction_position(r.unknown);
-    tombac_status status = tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,
+    return ir_fail_at(ir_instruction_position(r.unknown), TOMBAC_ERROR_UNSUPPORTED, error,
         "the address space of a generic pointer that lies in thread or threadgroup memory cannot be asked, "
         "which is not supported");
-    char file[1024];
-    snprintf(file, sizeof file, "%.*s", (int)at.file_length, at.file ? at.file : "");
-    if (at.file) tb_error_set_location(error, file, at.line, 0);
-    return status;
 }

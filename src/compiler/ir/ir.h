@@ -2,8 +2,8 @@
  *
  * ir_prepare takes the bitcode of front_compile and gives a module with the host's triple and data layout in
  * which one function is defined, "tombac.kernel":
- *   - its parameters are the bindable arguments in the order of ir_kernel.arguments (no positions): ptr
- * addrspace(1) for buffer and constant arguments, ptr addrspace(3) for threadgroup ones; active references to
+ *   - its parameters are the bindable arguments in the order of ir_kernel.arguments (no positions; the layouts
+ * of tensors follow the source's arguments): ptr addrspace(1) for buffer, constant and tensor arguments, ptr addrspace(3) for threadgroup ones; active references to
  * constant memory carry noalias readonly nonnull dereferenceable(n). It returns void. An inactive argument
  * has no uses;
  *   - function constants are folded, the math library is linked, everything is inlined, nothing is left to
@@ -52,10 +52,17 @@ typedef struct ir_member {
     ir_type type;    /* of one element; `size` is the element's */
 } ir_member;
 
+enum { IR_MAX_RANK = 16 };
+
 typedef struct ir_argument {
     const front_parameter *parameter; /* never a position */
     bool active;                      /* false: its function constant removed it */
-    ir_type type;                     /* of the element pointed or referred to */
+    ir_type type;                     /* of the element pointed or referred to, or of the tensor's */
+    uint32_t rank;                    /* tensors: dimensions, else 0 */
+    uint64_t extents[IR_MAX_RANK];    /* tensors: fixed ones, UINT64_MAX where the host chooses */
+    tombac_type index_type;           /* tensors: in which they are counted */
+    size_t layout;                    /* tensors: the argument that holds extents and strides */
+    bool is_layout;                   /* such an argument, a reference to constant memory; `parameter` is owned */
 } ir_argument;
 
 /* ---- Function constants ---- */
@@ -113,10 +120,31 @@ typedef struct ir_kernel {
 tombac_status ir_prepare(const ir_request *request, ir_kernel **kernel, tombac_error **error);
 void ir_kernel_free(ir_kernel *kernel);
 
+/* ---- Specialisation ---- */
+
+/* What is bound to an argument in constant memory. */
+typedef struct ir_argument_value {
+    uint32_t index; /* of [[buffer(index)]] */
+    const void *bytes;
+    size_t size;
+} ir_argument_value;
+
+typedef struct ir_specialisation {
+    const ir_argument_value *arguments;
+    size_t argument_count;
+    uint32_t threadgroup[3]; /* all threadgroups are of this size, none is cut by the grid's edge; 0: not known */
+} ir_specialisation;
+
+/* Makes constants of it and optimises again (specialise.c); after ir_contract. */
+tombac_status ir_specialise(ir_kernel *kernel, const ir_specialisation *values, tombac_error **error);
+
 /* The scalar optimisation that engines want which need no source-shaped control flow (cpu): two rounds of
  * unrolling and scalar replacement, licm, gvn, then lower-switch, fix-irreducible, unify-loop-exits,
  * loop-simplify, lcssa. */
 tombac_status ir_optimise(ir_kernel *kernel, tombac_error **error);
+
+/* After it: fuses multiplications with additions where the mode allows it, and takes fast-math flags off (contract.c). */
+void ir_contract(ir_kernel *kernel);
 
 /* Runs passes by their names in LLVM's pipeline syntax. */
 tombac_status ir_run_passes(ir_kernel *kernel, const char *passes, tombac_error **error);

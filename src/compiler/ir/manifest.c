@@ -45,19 +45,34 @@ static json_t *members_json(const ir_type *type)
     return list;
 }
 
+/* Of tensors: the fixed extents, null where the host chooses, and the type in which they are counted. */
+static json_t *tensor_json(const ir_argument *argument)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < argument->rank; i++)
+        list = append(list, argument->extents[i] == UINT64_MAX ? json_null()
+                                                               : json_integer((json_int_t)argument->extents[i]));
+    return json_pack("{s:o, s:s}", "extents", list, "index", ir_scalar_name(argument->index_type));
+}
+
 static json_t *argument_json(const ir_argument *argument)
 {
     const front_parameter *p = argument->parameter;
     const ir_type *t = &argument->type;
     const char *kind = p->binding == FRONT_THREADGROUP ? "threadgroup"
+                       : argument->is_layout           ? "layout"
+                       : argument->rank                ? "tensor"
                        : p->space == FRONT_CONSTANT    ? "constant"
                                                        : "buffer";
     bool writable = p->binding == FRONT_BUFFER && p->space == FRONT_DEVICE && !p->is_const;
-    return json_pack("{s:s, s:s, s:i, s:b, s:b, s:b, s:s, s:s, s:i, s:b, s:I, s:I, s:o}", "name", p->name,
+    json_t *object = json_pack("{s:s, s:s, s:i, s:b, s:b, s:b, s:s, s:s, s:i, s:b, s:I, s:I, s:o}", "name", p->name,
         "kind", kind, "index", (int)p->index, "writable", writable, "reference", p->is_reference, "active",
         argument->active, "type", t->name, "scalar", ir_scalar_name(t->scalar), "vector_length",
         (int)t->vector_length, "packed", t->packed, "size", (json_int_t)t->size, "alignment",
         (json_int_t)(t->alignment ? t->alignment : 1), "members", members_json(t));
+    if (!object || !argument->rank || !json_object_set_new(object, "tensor", tensor_json(argument))) return object;
+    json_decref(object);
+    return NULL;
 }
 
 static json_t *required_json(const front_kernel *kernel)
@@ -110,8 +125,9 @@ static json_t *dependencies_json(const front_unit *unit)
         const front_dependency *d = front_dependency_at(unit, i);
         char hash[17];
         snprintf(hash, sizeof hash, "%016llx", (unsigned long long)d->hash);
-        list = append(
-            list, json_pack("{s:s, s:I, s:s}", "path", d->path, "size", (json_int_t)d->size, "hash", hash));
+        list = append(list,
+            d->absent ? json_pack("{s:s, s:b}", "path", d->path, "absent", 1)
+                      : json_pack("{s:s, s:I, s:s}", "path", d->path, "size", (json_int_t)d->size, "hash", hash));
     }
     return list;
 }

@@ -177,25 +177,6 @@ static void clear_call_conventions(LLVMModuleRef module)
     }
 }
 
-static tombac_status check_functions(ir_kernel *kernel, tombac_error **error)
-{
-    for (LLVMValueRef f = LLVMGetFirstFunction(kernel->module); f; f = LLVMGetNextFunction(f)) {
-        if (f == kernel->function || LLVMGetIntrinsicID(f)) continue;
-        char name[IR_NAME_SIZE];
-        ir_source_name(f, name);
-        if (!LLVMIsDeclaration(f)) {
-            return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,
-                "function '%s' is recursive or called through a pointer, which is not supported", name);
-        }
-        if (LLVMGetFirstUse(f) && ir_name_starts(f, "air."))
-            return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "'%s' is not supported", name);
-        if (LLVMGetFirstUse(f) && !ir_name_starts(f, "__tombac_")) {
-            return ir_internal_error(kernel->kernel, error, "function '%s' has no definition", name);
-        }
-    }
-    return TOMBAC_OK;
-}
-
 /* __tombac_limit(n): the front end's note of a limit that only clang could evaluate. */
 static void read_limit(LLVMValueRef instruction, void *context)
 {
@@ -304,6 +285,17 @@ static tombac_status unroll_recursion(ir_kernel *kernel, tombac_error **error)
     return status == TOMBAC_OK ? ir_run_passes(kernel, "always-inline,globaldce", error) : status;
 }
 
+static tombac_status inline_functions(ir_kernel *kernel, tombac_error **error)
+{
+    ir_cycles cycles;
+    ir_note_cycles(kernel, &cycles);
+    tombac_status status = ir_run_passes(kernel, "always-inline,globaldce", error);
+    if (status == TOMBAC_OK) status = unroll_recursion(kernel, error);
+    if (status == TOMBAC_OK) status = ir_refuse_cycles(kernel, &cycles, error);
+    ir_cycles_free(&cycles);
+    return status;
+}
+
 static tombac_status inline_and_clean(ir_kernel *kernel, const char *math_library, tombac_error **error)
 {
     tombac_status status = ir_run_passes(kernel, "globalopt,globaldce", error);
@@ -315,8 +307,7 @@ static tombac_status inline_and_clean(ir_kernel *kernel, const char *math_librar
         ir_add_function_attribute(f, "alwaysinline", 0);
     }
     internalise_globals(kernel->module, true);
-    status = ir_run_passes(kernel, "always-inline,globaldce", error);
-    if (status == TOMBAC_OK) status = unroll_recursion(kernel, error);
+    status = inline_functions(kernel, error);
     kernel->max_total_threads = kernel->kernel->max_total_threads;
     if (status == TOMBAC_OK) ir_visit(kernel->function, read_limit, kernel);
     if (status == TOMBAC_OK) status = ir_loops_merge_latches(kernel->function, error);
@@ -359,7 +350,7 @@ tombac_status ir_prepare(const ir_request *request, ir_kernel **out, tombac_erro
     if (status == TOMBAC_OK) status = specialise(kernel, request, error);
     if (status == TOMBAC_OK) status = inline_and_clean(kernel, request->math_library, error);
     if (status == TOMBAC_OK) status = ir_arena_build(kernel, error);
-    if (status == TOMBAC_OK) status = check_functions(kernel, error);
+    if (status == TOMBAC_OK) status = ir_check_functions(kernel, error);
     if (status == TOMBAC_OK) status = ir_constants_verify(kernel, error);
     if (status == TOMBAC_OK) status = verify(kernel, "after preparation", error);
     if (status != TOMBAC_OK) {

@@ -69,6 +69,23 @@ static tombac_status refuse_variables(ir_kernel *kernel, tombac_error **error)
     return TOMBAC_OK;
 }
 
+/* LLVM's pass leaves volatile read-modify-writes alone, because not every target has them in every space; here all have. The word
+ * is put aside as metadata while it runs. */
+static void set_volatile_aside(LLVMModuleRef module, bool aside)
+{
+    LLVMContextRef context = LLVMGetModuleContext(module);
+    unsigned kind = LLVMGetMDKindIDInContext(context, "tombac.volatile", 15);
+    LLVMValueRef mark = LLVMMetadataAsValue(context, LLVMMDNodeInContext2(context, NULL, 0));
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
+            for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
+                if (!LLVMIsAAtomicRMWInst(i) && !LLVMIsAAtomicCmpXchgInst(i)) continue;
+                if (aside ? !LLVMGetVolatile(i) : !LLVMGetMetadata(i, kind)) continue;
+                LLVMSetVolatile(i, !aside);
+                LLVMSetMetadata(i, kind, aside ? mark : NULL);
+            }
+}
+
 static tombac_status infer_spaces(ir_kernel *kernel, tombac_error **error)
 {
     LLVMInitializeNVPTXTargetInfo();
@@ -85,7 +102,9 @@ static tombac_status infer_spaces(ir_kernel *kernel, tombac_error **error)
         LLVMCodeGenLevelDefault, LLVMRelocDefault, LLVMCodeModelDefault);
     if (!machine) return ir_internal_error(kernel->kernel, error, "no target with generic pointers");
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+    set_volatile_aside(kernel->module, true);
     LLVMErrorRef failure = LLVMRunPasses(kernel->module, "function(infer-address-spaces)", machine, options);
+    set_volatile_aside(kernel->module, false);
     LLVMDisposePassBuilderOptions(options);
     LLVMDisposeTargetMachine(machine);
     if (!failure) return TOMBAC_OK;

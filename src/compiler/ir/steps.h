@@ -43,6 +43,23 @@ void ir_arguments_free(ir_argument *arguments, size_t count);
 /* thunk.c: makes IR_KERNEL_FUNCTION, which calls `body` with positions computed. */
 tombac_status ir_thunk_build(ir_kernel *kernel, LLVMValueRef body, tombac_error **error);
 
+/* functions.c: refuses what is neither an operation nor an intrinsic: recursion, calls through pointers. Cycles of calls are
+ * noted before inlining and refused after it, unless they became loops. */
+typedef struct ir_cycle {
+    char function[IR_NAME_SIZE];
+    ir_position position; /* of the call that closes it */
+    tb_text text;         /* "'f' calls 'g' calls 'f'" */
+} ir_cycle;
+enum { IR_MAX_CYCLES = 16 };
+typedef struct ir_cycles {
+    ir_cycle list[IR_MAX_CYCLES];
+    size_t count;
+} ir_cycles;
+void ir_note_cycles(ir_kernel *kernel, ir_cycles *cycles);
+void ir_cycles_free(ir_cycles *cycles);
+tombac_status ir_refuse_cycles(ir_kernel *kernel, const ir_cycles *cycles, tombac_error **error);
+tombac_status ir_check_functions(ir_kernel *kernel, tombac_error **error);
+
 /* mathlink.c: chooses fast or precise for every __tombac_FN.f32 and links the math library if it is needed.
  */
 tombac_status ir_math_link(ir_kernel *kernel, const char *library, tombac_error **error);

@@ -139,3 +139,19 @@ ir_position ir_instruction_position(LLVMValueRef instruction)
     }
     return found;
 }
+
+tombac_status ir_fail_at(ir_position at, tombac_status status, tombac_error **error, const char *format, ...)
+{
+    tb_text text = {0}, file = {0};
+    tb_text_append(&file, at.file ? at.file : "", at.file ? at.file_length : 0);
+    if (at.file) tb_text_printf(&text, "%s:%u: error: ", tb_text_string(&file), at.line);
+    va_list arguments;
+    va_start(arguments, format);
+    tb_text_vprintf(&text, format, arguments);
+    va_end(arguments);
+    status = text.bad || file.bad ? tb_fail_memory(error) : tb_fail(error, status, "%s", tb_text_string(&text));
+    if (at.file) tb_error_set_location(error, tb_text_string(&file), at.line, 0);
+    tb_text_free(&text);
+    tb_text_free(&file);
+    return status;
+}

@@ -48,5 +48,8 @@ typedef struct ir_position {
     unsigned file_length, line;
 } ir_position;
 ir_position ir_instruction_position(LLVMValueRef instruction);
+/* An error at a place: "FILE:LINE: error: ...", in clang's form. */
+tombac_status ir_fail_at(ir_position at, tombac_status status, tombac_error **error, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 #endif

@@ -3,7 +3,8 @@
  *
  * Every thread-position and size attribute of Metal becomes an expression over the position calls of
  * docs/operations.md, of the width that the parameter has: scalars come as integers, vectors as byval
- * pointers to class-template structs whose components lie one after the other. */
+ * pointers to class-template structs whose components lie one after the other. Tensors come as byval pointers,
+ * too. */
 #include "compiler/ir/steps.h"
 
 #include "artifact/abi.h"
@@ -249,6 +250,32 @@ static LLVMValueRef position_operand(
     return NULL;
 }
 
+/* A tensor passed by value in memory: its address, then the 64-bit numbers of its layout (msl/__tombac/tensor.h).
+ */
+static LLVMValueRef tensor_operand(
+    const thunk *t, const ir_argument *argument, LLVMValueRef own, LLVMValueRef body, unsigned index)
+{
+    unsigned byval = LLVMGetEnumAttributeKindForName("byval", 5);
+    LLVMAttributeRef attribute = LLVMGetEnumAttributeAtIndex(body, index + 1, byval);
+    LLVMTypeRef type = attribute ? LLVMGetTypeAttributeValue(attribute) : NULL;
+    uint64_t numbers = 2 * (uint64_t)argument->rank;
+    LLVMTargetDataRef layout = LLVMGetModuleDataLayout(t->kernel->module);
+    if (!type || LLVMABISizeOfType(layout, type) != 8 + 8 * numbers) return NULL;
+    LLVMTypeRef i8 = LLVMInt8TypeInContext(t->kernel->context), i64 = LLVMInt64TypeInContext(t->kernel->context);
+    LLVMValueRef memory = LLVMBuildAlloca(t->builder, type, "");
+    LLVMSetAlignment(memory, 8);
+    LLVMBuildStore(t->builder, argument->active ? own : LLVMConstNull(LLVMTypeOf(own)), memory);
+    LLVMValueRef from = LLVMGetParam(t->kernel->function, (unsigned)argument->layout);
+    for (uint64_t i = 0; i < numbers; i++) {
+        LLVMValueRef there = number(t, (uint32_t)(8 * i)), here = number(t, (uint32_t)(8 * i + 8));
+        LLVMValueRef value = LLVMConstNull(i64);
+        if (argument->active)
+            value = LLVMBuildLoad2(t->builder, i64, LLVMBuildGEP2(t->builder, i8, from, &there, 1, ""), "");
+        LLVMBuildStore(t->builder, value, LLVMBuildGEP2(t->builder, i8, memory, &here, 1, ""));
+    }
+    return memory;
+}
+
 /* ---- The function ---- */
 
 static void add_parameter_attribute(LLVMValueRef function, unsigned index, const char *name, uint64_t value)
@@ -266,7 +293,17 @@ static void add_reference_attributes(LLVMValueRef function, unsigned index, cons
     if (argument->type.size) add_parameter_attribute(function, index, "dereferenceable", argument->type.size);
 }
 
-static LLVMValueRef declare_thunk(ir_kernel *kernel, tombac_error **error)
+/* `restrict` of the source: no other argument overlaps this one. With const nobody writes it, so its loads are invariant. */
+static void keep_restrict(
+    LLVMValueRef function, unsigned index, const ir_argument *argument, LLVMValueRef body, unsigned parameter)
+{
+    unsigned noalias = LLVMGetEnumAttributeKindForName("noalias", 7);
+    if (!argument->active || !LLVMGetEnumAttributeAtIndex(body, parameter + 1, noalias)) return;
+    add_parameter_attribute(function, index, "noalias", 0);
+    if (argument->parameter->is_const) add_parameter_attribute(function, index, "readonly", 0);
+}
+
+static LLVMValueRef declare_thunk(ir_kernel *kernel, LLVMValueRef body, tombac_error **error)
 {
     LLVMTypeRef *types = calloc(kernel->argument_count + 1, sizeof(LLVMTypeRef));
     if (!types) {
@@ -283,7 +320,9 @@ static LLVMValueRef declare_thunk(ir_kernel *kernel, tombac_error **error)
     LLVMValueRef function = LLVMAddFunction(kernel->module, IR_KERNEL_FUNCTION, type);
     ir_add_function_attribute(function, "nounwind", 0);
     for (unsigned i = 0; i < kernel->argument_count; i++) {
-        add_reference_attributes(function, i, &kernel->arguments[i]);
+        const ir_argument *argument = &kernel->arguments[i];
+        add_reference_attributes(function, i, argument);
+        keep_restrict(function, i, argument, body, (unsigned)(argument->parameter - kernel->kernel->parameters));
     }
     return function;
 }
@@ -297,7 +336,7 @@ tombac_status ir_thunk_build(ir_kernel *kernel, LLVMValueRef body, tombac_error 
             source, error, "the bitcode has %u parameters, the source %zu", count, source->parameter_count);
     }
     LLVMValueRef *operands = calloc(count + 1, sizeof(LLVMValueRef));
-    kernel->function = operands ? declare_thunk(kernel, error) : NULL;
+    kernel->function = operands ? declare_thunk(kernel, body, error) : NULL;
     if (!kernel->function) {
         if (!operands) tb_fail_memory(error);
         free(operands);
@@ -312,10 +351,14 @@ tombac_status ir_thunk_build(ir_kernel *kernel, LLVMValueRef body, tombac_error 
         if (source->parameters[i].binding == FRONT_POSITION) {
             operands[i] = position_operand(&t, &source->parameters[i], body, i, error);
         } else {
+            const ir_argument *argument = &kernel->arguments[bindable];
             LLVMTypeRef type = LLVMTypeOf(LLVMGetParam(body, i));
             LLVMValueRef own = LLVMGetParam(kernel->function, bindable);
             bool fits = type == LLVMTypeOf(own);
-            operands[i] = !kernel->arguments[bindable].active ? LLVMConstNull(type) : fits ? own : NULL;
+            operands[i] = argument->rank ? tensor_operand(&t, argument, own, body, i)
+                          : !argument->active ? LLVMConstNull(type)
+                          : fits              ? own
+                                              : NULL;
             if (!operands[i]) {
                 ir_internal_error(
                     source, error, "argument '%s' has an unexpected type", source->parameters[i].name);

@@ -200,6 +200,9 @@ static tombac_status build(
     type->name = pointer ? strdup("pointer") : strndup(name ? name : "", length);
     if (!type->name) return tb_fail_memory(error);
     if (!node || depth > MAX_DEPTH) return TOMBAC_OK;
+    if (strncmp(type->name, "tensor<", 7) == 0 && strstr(type->name, "metal::__tensors::"))
+        return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,
+            "tensors in memory that the host fills (behind pointers and in structs) are not supported");
     if (pointer) {
         type->size = type->alignment = 8;
         return TOMBAC_OK;
@@ -248,6 +251,60 @@ tombac_status ir_type_from_metadata(
     if (status == TOMBAC_OK && count > 1) status = make_array(type, count, error);
     if (status != TOMBAC_OK) ir_type_free(type);
     return status;
+}
+
+/* ---- Tensors ---- */
+
+/* "tensor<const __global _Float16, metal::__tensors::extents<int, 64UL, 18446744073709551615UL>, ...>" */
+static bool read_extents(const char *name, size_t length, ir_argument *argument)
+{
+    static const char word[] = "extents<";
+    const char *end = name + length, *p = memmem(name, length, word, sizeof word - 1);
+    if (!p) return false;
+    p += sizeof word - 1;
+    const char *comma = memchr(p, ',', (size_t)(end - p));
+    ir_type index = {0};
+    if (!comma || !ir_type_from_name(p, (size_t)(comma - p), &index)) return false;
+    argument->index_type = index.scalar;
+    ir_type_free(&index);
+    for (p = comma; argument->rank < IR_MAX_RANK && p < end && *p == ',';) {
+        uint64_t extent = 0;
+        for (p++; p < end && *p == ' '; p++) {}
+        if (p == end || *p < '0' || *p > '9') return false;
+        for (; p < end && *p >= '0' && *p <= '9'; p++) extent = extent * 10 + (uint64_t)(*p - '0');
+        while (p < end && (*p == 'U' || *p == 'L')) p++;
+        argument->extents[argument->rank++] = extent;
+    }
+    return p < end && *p == '>';
+}
+
+/* The member of that name. */
+static LLVMMetadataRef find_member(LLVMContextRef context, LLVMMetadataRef class, const char *wanted)
+{
+    LLVMMetadataRef elements = operand(context, class, ELEMENTS), found = NULL;
+    unsigned count = 0;
+    LLVMMetadataRef *nodes = elements ? operands(context, elements, &count) : NULL;
+    for (unsigned i = 0; i < count && !found; i++) {
+        size_t length = 0;
+        const char *name = nodes[i] && tag_of(nodes[i]) == TAG_MEMBER ? LLVMDITypeGetName(nodes[i], &length) : NULL;
+        if (name && length == strlen(wanted) && !memcmp(name, wanted, length)) found = nodes[i];
+    }
+    free(nodes);
+    return found;
+}
+
+tombac_status ir_tensor_from_metadata(
+    LLVMContextRef context, LLVMMetadataRef metadata, ir_argument *argument, tombac_error **error)
+{
+    metadata = strip_qualifiers(context, metadata);
+    size_t length = 0;
+    const char *name = metadata && tag_of(metadata) == TAG_STRUCT ? LLVMDITypeGetName(metadata, &length) : NULL;
+    LLVMMetadataRef data = name ? find_member(context, metadata, "__data") : NULL;
+    LLVMMetadataRef pointer = data ? strip_qualifiers(context, operand(context, data, BASE_TYPE)) : NULL;
+    if (!pointer || tag_of(pointer) != TAG_POINTER || !read_extents(name, length, argument))
+        return tb_fail(error, TOMBAC_ERROR_SOURCE,
+            "kernel parameter '%s' is neither a pointer, a reference nor a tensor", argument->parameter->name);
+    return ir_type_from_metadata(context, operand(context, pointer, BASE_TYPE), &argument->type, error);
 }
 
 LLVMMetadataRef *ir_parameter_elements(LLVMContextRef context, LLVMValueRef function, size_t *count)

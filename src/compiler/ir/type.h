@@ -8,6 +8,10 @@
 /* Both start from an all-zero type. A type that means nothing to reflection gets its name and size only. */
 tombac_status ir_type_from_metadata(
     LLVMContextRef context, LLVMMetadataRef metadata, ir_type *type, tombac_error **error);
+/* Of a parameter that is a tensor by value: the element's type (`type`), rank, extents and index type. Its
+ * metadata is as msl/__tombac/tensor.h declares the class. */
+tombac_status ir_tensor_from_metadata(
+    LLVMContextRef context, LLVMMetadataRef metadata, ir_argument *argument, tombac_error **error);
 /* Knows scalars, vectors, packed vectors, matrices and atomics by name: "float4", "packed_half3", "vec<float,
  * 4>"; false where the name is none of these. Names of the C++ side ("unsigned int", "_Float16") are
  * understood too. */

@@ -64,6 +64,7 @@ typedef struct rt_run {
 typedef struct rt_driver {
     const char *name; /* of the device, and of the engine that tombac-cc compiles for: "check", "cpu" */
     bool line_tables; /* compile with -g, because failures are reported with source locations */
+    bool specialises; /* kernels may be compiled again for the values of their arguments (specialise.h) */
     bool (*available)(void); /* whether this machine can run it; NULL: always */
 
     /* Optional, where there can be several of it: how many there are, and the name of each, as many as are ever counted. */
@@ -82,7 +83,8 @@ typedef struct rt_driver {
     tombac_status (*to_host)(void *state, rt_memory *memory, tombac_error **error);
     void (*host_wrote)(void *state, rt_memory *memory);
     void (*drop)(void *state, rt_memory *memory);
-    /* Optional: the target to compile for, as tombac-cc's --target takes it; NULL: the processor's level. */
+    /* Optional: the target to compile for, as tombac-cc's --target takes it ("sm_90"; code for a lower number runs too); NULL: the
+     * processor's level. */
     const char *(*target)(void *state);
 
     /* Loads an ELF object; `object` need not outlive the call, `manifest` outlives the code. A damaged object

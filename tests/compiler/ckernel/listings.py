@@ -1,7 +1,8 @@
 """listings.py TOMBAC_CC COMPILER INCLUDE PAGE: compiles every listing of a page.
 
-A block that begins with ```c is a kernel file: it must pass `check`, name a kernel, and come out as Metal source that
-passes `check` too. A block ```c host is a program: it is built by the host's compiler and must end with 0."""
+A ```c block with a kernel is a kernel file: it must pass `check`, and come out as Metal source that passes `check` too. One with
+both a kernel and main is also built by the host's compiler and must end with 0. Programs without kernels, and all commands, are
+run by ../../runtime/guide.py."""
 import os
 import re
 import subprocess
@@ -18,14 +19,14 @@ def run(what, *command):
     return result.stdout
 
 
-blocks = re.findall(r"^```c( host)?\n(.*?)^```", open(page).read(), re.S | re.M)
+blocks = [text for text in re.findall(r"^```c\n(.*?)^```", open(page).read(), re.S | re.M) if re.search(r"^kernel |    kernel ", text, re.M)]
 if len(blocks) < 2:
     sys.exit("the page has no listings")
 with tempfile.TemporaryDirectory() as folder:
-    for number, (kind, text) in enumerate(blocks, 1):
+    for number, text in enumerate(blocks, 1):
         source = os.path.join(folder, f"listing{number}.c")
         open(source, "w").write(text)
-        if kind:
+        if "int main(" in text:
             program = os.path.join(folder, "program")
             run(f"listing {number}", host, "-std=gnu2x", "-Wall", "-Wextra", "-Werror", "-I", include, source, "-o", program, "-lm")
             run(f"listing {number}", program)

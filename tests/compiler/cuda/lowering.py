@@ -15,10 +15,10 @@ PARAMETERS = ("device float *out [[buffer(0)]], const device float *in [[buffer(
 # name, body, patterns that must occur, patterns that must not
 CASES = [
     ("arguments: pointers, bytes by value, offsets", "out[i] = in[i] * by_value.y * by_address[1] + scratch[lane];",
-     [r"^// tombac cuda: tombac_cuda_kernel 0 p p p v p t$", r"\.param \.align 16 \.b8 tombac_cuda_kernel_param_4\[16\]",
+     [r"^// tombac cuda: tombac_cuda_kernel 0 p p p v p t;$", r"\.param \.align 16 \.b8 tombac_cuda_kernel_param_4\[16\]",
       r"mov\.b64\s+(%rd\d+), tombac_cuda_kernel_param_4;|param_4\+4\]", r"ld\.shared"], [r"\.local"]),
     ("a reference whose address is used is no value", "constant float4 *p = i > 3 ? &by_value : (constant float4 *)by_address; out[i] = p->x;",
-     [r"^// tombac cuda: tombac_cuda_kernel 0 p p p p p t$"], []),
+     [r"^// tombac cuda: tombac_cuda_kernel 0 p p p p p t;$"], []),
     ("positions in registers", "out[i] = float(size);", [r"%tid\.x", r"%ctaid\.x"], [r"\.local", r"%tid\.y"]),
     ("uniform flow needs no ballot", "for (uint k = 0; k < size; k++) out[k] = simd_sum(in[i + k]);",
      [r"shfl\.sync\.bfly"], [r"vote"]),
@@ -43,7 +43,30 @@ CASES = [
     ("matrices of halves on tensor cores", "simdgroup_half8x8 a, b; simdgroup_float8x8 c(0); simdgroup_load(a, (const device half *)in, 8); "
      "simdgroup_load(b, (const device half *)in + 64, 8); simdgroup_multiply_accumulate(c, a, b, c); simdgroup_store(c, out, 8);",
      [r"mma\.sync\.aligned\.m16n8k8"], [r"shfl"]),
-    ("matrices of floats by fma", "simdgroup_float8x8 a, b, c(0); simdgroup_load(a, in, 8); simdgroup_load(b, in + 64, 8); "
+    ("matrices of floats in parts", "simdgroup_float8x8 a, b, c(0); simdgroup_load(a, in, 8); simdgroup_load(b, in + 64, 8); "
+     "simdgroup_multiply_accumulate(c, a, b, c); simdgroup_store(c, out, 8);", [r"tf32(?s:.*)tf32"], [r"shfl"]),
+    ("two products with the same right operand share an instruction", "simdgroup_half8x8 a, b, e; simdgroup_float8x8 c(0), d(1); "
+     "simdgroup_load(a, (const device half *)in, 8); simdgroup_load(b, (const device half *)in + 64, 8); "
+     "simdgroup_load(e, (const device half *)in + 128, 8); simdgroup_multiply_accumulate(c, a, b, c); simdgroup_multiply_accumulate(d, e, b, d); "
+     "simdgroup_store(c, out, 8); simdgroup_store(d, out + 64, 8);",
+     [r"m16n8k8(?!(?s:.*)m16n8k8)", r"movmatrix(?!(?s:.*)movmatrix)"], [r"m16n8k16"]),
+    ("and so do two steps of them", "simdgroup_half8x8 a, b, e; simdgroup_float8x8 c(0), d(1); for (int k = 0; k < 2; k++) { "
+     "simdgroup_load(a, (const device half *)in + k * 512, 8); simdgroup_load(b, (const device half *)in + 64 + k * 512, 8); "
+     "simdgroup_load(e, (const device half *)in + 128 + k * 512, 8); simdgroup_multiply_accumulate(c, a, b, c); "
+     "simdgroup_multiply_accumulate(d, e, b, d); } simdgroup_store(c, out, 8); simdgroup_store(d, out + 64, 8);",
+     [r"m16n8k16(?!(?s:.*)m16n8k16)"], [r"m16n8k8", r"shfl"]),
+    ("a result that is needed in between keeps two steps apart", "simdgroup_half8x8 a, b; simdgroup_float8x8 c(0); "
+     "simdgroup_load(a, (const device half *)in, 8); simdgroup_load(b, (const device half *)in + 64, 8); "
+     "simdgroup_multiply_accumulate(c, a, b, c); simdgroup_store(c, out, 8); simdgroup_multiply_accumulate(c, b, a, c); "
+     "simdgroup_store(c, out + 64, 8);", [r"m16n8k8(?s:.*)m16n8k8"], [r"m16n8k16"]),
+    ("a product that is rounded to halves", "simdgroup_half8x8 a, b, c(0); simdgroup_load(a, (const device half *)in, 8); "
+     "simdgroup_load(b, (const device half *)in + 64, 8); simdgroup_multiply_accumulate(c, a, b, c); simdgroup_multiply_accumulate(c, a, c, c); "
+     "simdgroup_store(c, (device half *)out, 8);", [r"mma\.sync(?s:.*)mma\.sync"], [r"shfl"]),
+    ("floats times halves in two parts", "simdgroup_float8x8 a, c(0); simdgroup_half8x8 b; simdgroup_load(a, in, 8); "
+     "simdgroup_load(b, (const device half *)in + 64, 8); simdgroup_multiply_accumulate(c, a, b, c); simdgroup_store(c, out, 8);",
+     [r"m16n8k8\.row\.col\.f32\.tf32(?!(?s:.*)m16n8k8)", r"cvt\.rna\.tf32"], [r"shfl"]),
+    ("matrices of halves and safe math: in order", "simdgroup_half8x8 a, b; simdgroup_float8x8 c(0); "
+     "simdgroup_load(a, (const device half *)in, 8); simdgroup_load(b, (const device half *)in + 64, 8); "
      "simdgroup_multiply_accumulate(c, a, b, c); simdgroup_store(c, out, 8);", [r"shfl\.sync", r"fma\.rn\.f32"], [r"mma\.sync"]),
     ("fences", "out[i] = 1; atomic_thread_fence(mem_flags::mem_device, memory_order_seq_cst, thread_scope_device); out[i + 1] = 2;",
      [r"membar\.gl|fence\.\w+\.gpu"], []),
@@ -51,6 +74,22 @@ CASES = [
      [r"ld\.global[.\w]*\.(v4\.b32|v2\.b64)", r"st\.global\.(v4\.b32|v2\.b64)"], []),
     ("private arrays with static indices stay in registers", "float a[8]; for (int k = 0; k < 8; k++) a[k] = in[i + k]; float s = 0; "
      "for (int k = 0; k < 8; k++) s += a[7 - k]; out[i] = s;", [], [r"\.local"]),
+    ("private arrays that are read at a run-time index are selected from", "float a[8]; for (int k = 0; k < 8; k++) a[k] = in[i + k] * 2; "
+     "out[i] = a[lane & 7];", [r"selp"], [r"\.local"]),
+    ("those that are written at one too", "float a[4] = {1, 2, 3, 4}; a[lane & 3] = in[i]; out[i] = a[0] * a[1] + a[2] * a[3];",
+     [r"selp|setp"], [r"\.local"]),
+    ("large ones stay in memory", "float a[200]; for (int k = 0; k < 200; k++) a[k] = in[i + k]; out[i] = a[lane * 3];", [r"\.local"], []),
+    ("four neighbours are one access of an aligned buffer, and there is a second entry",
+     "out[i] = in[4 * i] + in[4 * i + 1] + in[4 * i + 2] + in[4 * i + 3];",
+     [r"^// tombac cuda: tombac_cuda_kernel 0 [^;]*;$", r"entry tombac_cuda_kernel\((?s:.*)ld\.global[.\w]*\.v4\.b32",
+      r"entry tombac_cuda_kernel_unaligned\("], []),
+    ("a stride that must be a multiple of 16 is named", "const device float *p = (const device float *)((const device char *)in + i * ulong(by_value.x)); "
+     "const device float *q = (const device float *)((const device char *)in + i * as_type<uint>(by_value.y)); out[i] = p[0] + q[0] + q[1] + q[2] + q[3];",
+     [r"^// tombac cuda: tombac_cuda_kernel 0 [^;]*; 3\.4\.4$", r"entry tombac_cuda_kernel_unaligned\("], []),
+    ("a pointer that goes round a loop keeps its alignment", "float s = 0; const device float *p = in + 8 * i; for (uint k = 0; k < size; k++, p += 16) "
+     "s += p[0] + p[1] + p[2] + p[3]; out[i] = s;", [r"ld\.global[.\w]*\.v4\.b32"], []),
+    ("one that moves by less does not", "float s = 0; const device float *p = in + 8 * i; for (uint k = 0; k < size; k++, p += 3) "
+     "s += p[0] + p[1] + p[2] + p[3]; out[i] = s;", [], [r"ld\.global[.\w]*\.v[24]", "unaligned"]),
     ("division is rounded right in fast math too", "out[i] = in[i] / in[i + 1] + sqrt(in[i + 2]);",
      [r"sqrt\.rn\.f32"], [r"div\.approx", r"sqrt\.approx", r"div\.full"]),
     ("assertions write records", "assert(in[i] > 0); out[i] = 1;",
@@ -73,7 +112,8 @@ def math_cases():
 
 def check(compiler, name, body, wanted, unwanted, target):
     source = f"{HEAD}#include <metal_assert>\nkernel void k({PARAMETERS}) {{ {body} }}\n"
-    run = subprocess.run([compiler, "emit", "-std=metal4.1", "-w", "--what", "ptx", "--target", target, "--kernel", "k", "-"], input=source,
+    math = "safe" if "safe math" in name else "fast"
+    run = subprocess.run([compiler, "emit", "-std=metal4.1", "-w", "--math", math, "--what", "ptx", "--target", target, "--kernel", "k", "-"], input=source,
                          capture_output=True, text=True)
     if run.returncode:
         return [run.stderr]

@@ -1,7 +1,7 @@
 /* Runs one case file: Metal source whose leading comments say what to do with it and what must come out.
  *
  *     //@ rewrite [KERNEL]   the rewritten text       //@ list    one line per kernel, parameter, constant
- *     //@ check [KERNEL]     clang's verdict          //@ std NAME, //@ math NAME, //@ define NAME    options
+ *     //@ check [KERNEL]     clang's verdict          //@ std NAME, //@ math NAME, //@ define NAME, //@ warnings
  *     //= LINE               a line of the outcome, white space squeezed; for a `list`: the next line, all of
  * them in order
  *     //! TEXT               text that must not be in the outcome
@@ -78,6 +78,8 @@ static void read_options(test_case *c)
     while (next_line(&p, line, sizeof line)) {
         if (sscanf(line, "//@ std %31s", c->standard) == 1)
             c->options.standard = c->standard;
+        else if (!strcmp(line, "//@ warnings"))
+            c->options.warnings = true;
         else if (sscanf(line, "//@ define %63s", c->define) == 1) {
             c->defines[0] = c->define;
             c->options.defines = c->defines;

@@ -214,7 +214,9 @@ static void names_what_is_missing(void **state)
     expect_open_error("a.metal", "#include <nothing.h>\n", TOMBAC_ERROR_SOURCE,
         "a.metal:1:10: fatal error: 'nothing.h' file not found");
     expect_open_error("a.metal", "#include <MetalPerformancePrimitives/MetalPerformancePrimitives.h>\n",
-        TOMBAC_ERROR_UNSUPPORTED, "MetalPerformancePrimitives is not supported");
+        TOMBAC_ERROR_SOURCE, "MetalPerformancePrimitives needs language version metal4.0 or later");
+    expect_open_error("a.metal", "#include <metal_tensor>\n", TOMBAC_ERROR_SOURCE,
+        "<metal_tensor> needs language version metal4.0 or later");
     setenv("TOMBAC_CLANG", "/nonexistent/clang", 1);
     expect_open_error("a.metal", "int x;", TOMBAC_ERROR_COMPILER, "/nonexistent/clang");
     unsetenv("TOMBAC_CLANG");

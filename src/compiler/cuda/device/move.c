@@ -220,17 +220,98 @@ INLINE u32 packed(f16 low, f16 high)
     return __builtin_bit_cast(u16, low) | (u32) __builtin_bit_cast(u16, high) << 16;
 }
 
-/* The same of halves on tensor cores: products are exact in float, the order of the sum is the hardware's.
- * The instruction takes 16 rows; the lower 8 are zero. It wants B by columns, so B is transposed first. */
-LIBRARY pair multiply_half(f16 a0, f16 a1, f16 b0, f16 b1, f32 c0, f32 c1, u32 mask) LABEL("multiply.f16");
-LIBRARY pair multiply_half(f16 a0, f16 a1, f16 b0, f16 b1, f32 c0, f32 c1, u32 mask)
+/* ---- Tensor cores ---- */
+
+/* They want the right operand by columns: lane h holds column h / 4, rows 2 (h % 4) and the next. */
+LIBRARY u32 transpose_half(f16 b0, f16 b1) LABEL("transpose.f16");
+LIBRARY u32 transpose_half(f16 b0, f16 b1)
 {
     u32 transposed;
-    f32 d0, d1, d2, d3;
     __asm__("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(transposed) : "r"(packed(b0, b1)));
+    return transposed;
+}
+
+/* The upper and the lower halves of the bits separately. */
+LIBRARY pair transpose(f32 b0, f32 b1) LABEL("transpose.f32");
+LIBRARY pair transpose(f32 b0, f32 b1)
+{
+    u32 x = __builtin_bit_cast(u32, b0), y = __builtin_bit_cast(u32, b1), low, high;
+    __asm__("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(low) : "r"((x & 0xffff) | y << 16));
+    __asm__("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(high) : "r"(x >> 16 | (y & 0xffff0000)));
+    return (pair){__builtin_bit_cast(f32, (low & 0xffff) | high << 16),
+        __builtin_bit_cast(f32, low >> 16 | (high & 0xffff0000))};
+}
+
+typedef f32 quad __attribute__((ext_vector_type(4)));
+
+/* Two products with the same right operand: products are exact in float, the order of the sum is the
+ * hardware's. */
+LIBRARY quad multiply8(f16 a0, f16 a1, f16 a2, f16 a3, u32 b, f32 c0, f32 c1, f32 c2, f32 c3)
+    LABEL("multiply8.f16");
+LIBRARY quad multiply8(f16 a0, f16 a1, f16 a2, f16 a3, u32 b, f32 c0, f32 c1, f32 c2, f32 c3)
+{
+    f32 d0, d1, d2, d3;
     __asm__("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%7,%8,%9,%10};"
         : "=f"(d0), "=f"(d1), "=f"(d2), "=f"(d3)
-        : "r"(packed(a0, a1)), "r"(0), "r"(transposed), "f"(c0), "f"(c1), "f"(0.0f), "f"(0.0f));
-    return (pair){d0, d1};
+        : "r"(packed(a0, a1)), "r"(packed(a2, a3)), "r"(b), "f"(c0), "f"(c1), "f"(c2), "f"(c3));
+    return (quad){d0, d1, d2, d3};
+}
+
+/* Two such pairs in a row: a0..a3 with b, then a4..a7 with e. */
+LIBRARY quad multiply16(f16 a0, f16 a1, f16 a2, f16 a3, f16 a4, f16 a5, f16 a6, f16 a7, u32 b, u32 e, f32 c0,
+    f32 c1, f32 c2, f32 c3) LABEL("multiply16.f16");
+LIBRARY quad multiply16(f16 a0, f16 a1, f16 a2, f16 a3, f16 a4, f16 a5, f16 a6, f16 a7, u32 b, u32 e, f32 c0,
+    f32 c1, f32 c2, f32 c3)
+{
+    f32 d0, d1, d2, d3;
+    __asm__("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+            "{%10,%11,%12,%13};"
+        : "=f"(d0), "=f"(d1), "=f"(d2), "=f"(d3)
+        : "r"(packed(a0, a1)), "r"(packed(a2, a3)), "r"(packed(a4, a5)), "r"(packed(a6, a7)), "r"(b), "r"(e),
+        "f"(c0), "f"(c1), "f"(c2), "f"(c3));
+    return (quad){d0, d1, d2, d3};
+}
+
+INLINE u32 tf32(f32 x)
+{
+    u32 rounded;
+    __asm__("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(x));
+    return rounded;
+}
+INLINE f32 rest(f32 x, u32 rounded)
+{
+    return x - __builtin_bit_cast(f32, rounded);
+}
+
+/* a x b + c where a's large part is in the upper 8 rows and its small part, 12 bits below, in the lower ones.
+ * The instruction's columns t and t + 4 are the matrix's 2 t and 2 t + 1. Its sums are cut off instead of
+ * rounded, which over long sums is an error of one sign, so c is added outside. */
+INLINE pair multiply_split(f32 a0, f32 a1, u32 b0, u32 b1, f32 c0, f32 c1)
+{
+    u32 large0 = tf32(a0), large1 = tf32(a1), small0 = tf32(rest(a0, large0)),
+        small1 = tf32(rest(a1, large1));
+    f32 d0, d1, d2, d3, zero = 0;
+    __asm__("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+            "{%10,%10,%10,%10};"
+        : "=f"(d0), "=f"(d1), "=f"(d2), "=f"(d3)
+        : "r"(large0), "r"(small0), "r"(large1), "r"(small1), "r"(b0), "r"(b1), "f"(zero));
+    return (pair){c0 + (d0 + d2), c1 + (d1 + d3)};
+}
+
+/* b by columns; it holds halves, which are TF32 numbers. */
+LIBRARY pair multiply_half_right(f32 a0, f32 a1, f32 b0, f32 b1, f32 c0, f32 c1) LABEL("multiply.tf32.half");
+LIBRARY pair multiply_half_right(f32 a0, f32 a1, f32 b0, f32 b1, f32 c0, f32 c1)
+{
+    return multiply_split(a0, a1, __builtin_bit_cast(u32, b0), __builtin_bit_cast(u32, b1), c0, c1);
+}
+
+/* Any b by columns. */
+LIBRARY pair multiply_floats(f32 a0, f32 a1, f32 b0, f32 b1, f32 c0, f32 c1) LABEL("multiply.tf32");
+LIBRARY pair multiply_floats(f32 a0, f32 a1, f32 b0, f32 b1, f32 c0, f32 c1)
+{
+    u32 large0 = tf32(b0), large1 = tf32(b1), small0 = tf32(rest(b0, large0)),
+        small1 = tf32(rest(b1, large1));
+    pair c = multiply_split(a0, a1, small0, small1, c0, c1);
+    return multiply_split(a0, a1, large0, large1, c.x, c.y);
 }
 #endif

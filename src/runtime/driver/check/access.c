@@ -4,6 +4,8 @@
 
 #include <inttypes.h>
 
+enum { CHECK_FRAMES = 4096 };
+
 static bool holds(uint64_t begin, uint64_t length, uint64_t address, uint64_t size)
 {
     return address - begin <= length && size <= length - (address - begin);
@@ -73,13 +75,25 @@ static const char *verb(uint32_t kind)
                                     : "does an atomic operation on";
 }
 
+/* A generic pointer may also refer to threadgroup memory and to the thread's own variables, which are in the frames above the
+ * caller's: info->stack_size bytes, and what the driver's calls need. */
+static bool touches_private(const check_thread *thread, const tb_check_thread *shared, uint64_t address, uint64_t size)
+{
+    uint64_t frame = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+    return holds(shared->memory_begin, shared->memory_size, address, size) ||
+           holds(frame, (uint64_t)thread->run->code->info->stack_size + CHECK_FRAMES, address, size);
+}
+
 void tombac_check_touch(
     tb_check_thread *shared, uint64_t address, uint64_t size, uint32_t how, const tb_check_place *place)
 {
     check_thread *thread = (check_thread *)shared;
     uint32_t kind = how & 0xff, space = how >> 8;
     if (!size) return;
-    if (space == TB_CHECK_THREADGROUP) {
+    if (space == TB_CHECK_GENERIC && touches_private(thread, shared, address, size)) return;
+    bool beside = shared->memory_size && address - shared->memory_begin < shared->memory_size + CHECK_FRAMES;
+    if (space == TB_CHECK_THREADGROUP ||
+        (space == TB_CHECK_GENERIC && beside && !check_ranges_find(thread->run, address, size))) {
         int64_t offset = (int64_t)(address - shared->memory_begin);
         check_stop(thread, TOMBAC_ERROR_KERNEL, place,
             "the kernel %s %" PRIu64 " bytes at offset %" PRId64 " of threadgroup memory, which has %" PRIu64

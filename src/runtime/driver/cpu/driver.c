@@ -289,4 +289,4 @@ static bool available(void)
 
 extern const rt_driver rt_driver_cpu;
 const rt_driver rt_driver_cpu = {
-    .name = "cpu", .available = available, .load = load, .run = run, .unload = unload};
+    .name = "cpu", .specialises = true, .available = available, .load = load, .run = run, .unload = unload};

@@ -40,11 +40,18 @@ typedef struct cuda_literal {
     char *text;
 } cuda_literal;
 
+/* An integer in an argument that is passed by value. */
+typedef struct cuda_number {
+    uint32_t argument, offset, size;
+} cuda_number;
+
 typedef struct cuda_code {
     cuda_gpu *gpu;
     const rt_manifest *manifest;
     cuda_module *module;
-    cuda_function *function;
+    cuda_function *function, *unaligned; /* the second, or NULL, where a buffer or a number is no multiple of 16 */
+    cuda_number *multiples;
+    size_t multiple_count;
     bool records;
     char *kinds; /* of the arguments: p, v, t or - */
     cuda_literal *literals;

@@ -1,6 +1,7 @@
 /* rt_driver_cuda: loads PTX and runs grids of it on NVIDIA GPUs. */
 #include "runtime/driver/cuda/cuda.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,7 @@ static void unload(rt_code *handle)
         code->gpu->api.module_unload(code->module);
     for (size_t i = 0; i < code->literal_count; i++) free(code->literals[i].text);
     free(code->literals);
+    free(code->multiples);
     free(code->kinds);
     free(code);
 }
@@ -76,7 +78,27 @@ static tombac_status damaged(const cuda_code *code, const char *what, tombac_err
     return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "%s: %s", code->manifest->kernel, what);
 }
 
-/* The first line: entry, records, kinds of arguments. */
+static tombac_status read_multiples(cuda_code *code, const char *text, tombac_error **error)
+{
+    size_t most = strcspn(text, "\n") / strlen(" 0.0.0");
+    code->multiples = calloc(most + 1, sizeof *code->multiples);
+    if (!code->multiples) return tb_fail_memory(error);
+    cuda_number n;
+    for (int used; *text == ' ' && sscanf(text, " %" SCNu32 ".%" SCNu32 ".%" SCNu32 "%n", &n.argument,
+                                       &n.offset, &n.size, &used) == 3;
+        text += used) {
+        bool fits = n.argument < code->manifest->argument_count && code->kinds[n.argument] == 'v' &&
+                    (n.size == 4 || n.size == 8) && code->manifest->arguments[n.argument].size >= n.size &&
+                    n.offset <= code->manifest->arguments[n.argument].size - n.size;
+        if (!fits || code->multiple_count == most)
+            return damaged(
+                code, "the object's first line names numbers that its arguments do not have", error);
+        code->multiples[code->multiple_count++] = n;
+    }
+    return TOMBAC_OK;
+}
+
+/* The first line: entry, records, kinds of arguments, numbers. */
 static tombac_status read_header(cuda_code *code, const char *text, char entry[64], tombac_error **error)
 {
     int records = 0, used = 0;
@@ -96,7 +118,9 @@ static tombac_status read_header(cuda_code *code, const char *text, char entry[6
         if (argument->active != (text[1] != '-') || (argument->active && threadgroup != (text[1] == 't')))
             return damaged(code, "the object's arguments do not fit the manifest", error);
     }
-    return TOMBAC_OK;
+    return *text == ';'
+               ? read_multiples(code, text + 1, error)
+               : damaged(code, "the object's first line does not describe the kernel's arguments", error);
 }
 
 static tombac_status load_module(cuda_code *code, const char *text, tombac_error **error)
@@ -145,7 +169,7 @@ static tombac_status load(void *state, const void *object, size_t size, const rt
     rt_code **handle, tombac_error **error)
 {
     cuda_code *code = calloc(1, sizeof *code);
-    char *text = strndup(object, size), entry[64];
+    char *text = strndup(object, size), entry[64 + sizeof TB_CUDA_UNALIGNED];
     if (!code || !text) {
         free(code);
         free(text);
@@ -160,6 +184,12 @@ static tombac_status load(void *state, const void *object, size_t size, const rt
     if (status == TOMBAC_OK) {
         cuda_result result = api->module_function(&code->function, code->module, entry);
         status = cuda_api_check(api, result, "loading the kernel", error);
+    }
+    if (status == TOMBAC_OK) {
+        strcat(entry, TB_CUDA_UNALIGNED);
+        cuda_result result = api->module_function(&code->unaligned, code->module, entry);
+        if (result) code->unaligned = NULL;
+        if (result != CUDA_ERROR_NOT_FOUND) status = cuda_api_check(api, result, "loading the kernel", error);
     }
     if (status == TOMBAC_OK) status = read_literals(code, error);
     free(text);

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <time.h>
 
+enum { ALIGNED = 16 };
+#define SPIN_SECONDS 2e-4 /* short kernels end while their waiter would fall asleep */
 enum { MAX_PLACED = 65535 }; /* threadgroups in y and z, as CUDA counts them */
 #define MAX_GRID_X UINT64_C(0x7fffffff)
 
@@ -65,11 +67,24 @@ static tombac_status read_records(batch *b, const cuda_code *code, const rt_run 
 
 /* ---- One launch ---- */
 
+static bool are_multiples(const cuda_code *code, const rt_run *run)
+{
+    uint64_t rest = 0;
+    for (size_t i = 0; i < code->multiple_count; i++) {
+        const cuda_number *n = &code->multiples[i];
+        uint64_t value = 0;
+        memcpy(&value, (const char *)run->bindings[n->argument].address + n->offset, n->size);
+        rest |= value;
+    }
+    return rest % ALIGNED == 0;
+}
+
 static tombac_status bind_arguments(
-    batch *b, const cuda_code *code, const rt_run *run, tb_cuda_launch *launch)
+    batch *b, const cuda_code *code, const rt_run *run, tb_cuda_launch *launch, cuda_function **function)
 {
     const rt_manifest *manifest = code->manifest;
     size_t n = 0, offset = manifest->static_threadgroup_memory;
+    bool aligned = code->unaligned && are_multiples(code, run);
     tombac_status status = TOMBAC_OK;
     b->parameters[n++] = launch;
     for (size_t i = 0; i < manifest->argument_count && status == TOMBAC_OK; i++) {
@@ -78,6 +93,7 @@ static tombac_status bind_arguments(
         case 'p':
             status =
                 cuda_uses_find(&b->uses, binding, manifest->arguments[i].writable, &b->values[i], b->error);
+            aligned = aligned && b->values[i] % ALIGNED == 0;
             b->parameters[n++] = &b->values[i];
             break;
         case 'v': b->parameters[n++] = binding->address; break;
@@ -90,6 +106,7 @@ static tombac_status bind_arguments(
         default: break;
         }
     }
+    *function = aligned || !code->unaligned ? code->function : code->unaligned;
     return status;
 }
 
@@ -116,14 +133,15 @@ static tombac_status start(batch *b, const cuda_code *code, const rt_run *run)
     tb_cuda_launch launch = {.dispatch = run->dispatch};
     unsigned grid[3] = {0};
     tombac_status status = code->records ? make_records(b, &launch) : TOMBAC_OK;
-    if (status == TOMBAC_OK) status = bind_arguments(b, code, run, &launch);
+    cuda_function *function = NULL;
+    if (status == TOMBAC_OK) status = bind_arguments(b, code, run, &launch, &function);
     if (status == TOMBAC_OK) status = place(run, &launch, grid, b->error);
     if (status != TOMBAC_OK) return status;
     const uint32_t *size = run->dispatch.dispatch_threads_per_threadgroup;
     unsigned block = (size[0] * size[1] * size[2] + TB_SIMD_WIDTH - 1) / TB_SIMD_WIDTH * TB_SIMD_WIDTH;
     cuda_result result = run->seconds ? b->api->event_record(b->lane->begin, b->stream) : 0;
     if (!result)
-        result = b->api->launch(code->function, grid[0], grid[1], grid[2], block, 1, 1,
+        result = b->api->launch(function, grid[0], grid[1], grid[2], block, 1, 1,
             (unsigned)run->threadgroup_memory, b->stream, b->parameters, NULL);
     if (!result && run->seconds) result = b->api->event_record(b->lane->end, b->stream);
     return check(b, result, "starting the kernel");
@@ -141,11 +159,13 @@ static double now(void)
 static tombac_status wait(batch *b, double time_limit)
 {
     if (time_limit <= 0) return check(b, b->api->stream_wait(b->stream), "running the kernel");
-    double deadline = now() + time_limit;
+    double begin = now(), deadline = begin + time_limit;
     for (;;) {
         cuda_result result = b->api->stream_query(b->stream);
         if (result != CUDA_ERROR_NOT_READY) return check(b, result, "running the kernel");
-        if (now() > deadline) {
+        double at = now();
+        if (at < begin + SPIN_SECONDS) continue;
+        if (at > deadline) {
             b->abandoned = true;
             atomic_store(&b->gpu->busy, true);
             return tb_fail(b->error, TOMBAC_ERROR_TIMEOUT,

@@ -1,3 +1,4 @@
+#include <stdatomic.h>
 #include <tombac/kernel.h>
 // Generic pointers of helpers cost nothing: every access is to the memory that the pointer comes from, whether it was
 // passed, chosen or advanced in a loop.
@@ -63,3 +64,21 @@ void attributes(const float *x, float *y, uint n, slice(float) s)
 // RUN safe: emit --what ir --kernel attributes
 // NOT safe: reassoc
 // CHECK safe: fadd
+
+// So do atomic operations: in threadgroup memory they are cheap, and on no device are they generic.
+// RUN atomics: emit --what ir --kernel atomics
+// CHECK atomics: atomicrmw volatile add ptr addrspace\(3\)
+// CHECK atomics: atomicrmw volatile umax ptr addrspace\(1\)
+// CHECK atomics: cmpxchg weak volatile ptr addrspace\(1\)
+// NOT atomics: (atomicrmw|cmpxchg)[ a-z]* ptr %
+// NOT atomics: tombac\.volatile
+kernel void atomics(const uint *x, atomic_uint *y)
+{
+    threadgroup atomic_uint counts[8];
+    uint t = thread_index_in_threadgroup();
+    atomic_fetch_add_explicit(&counts[x[t] & 7], 1u, memory_order_relaxed);
+    threadgroup_barrier(mem_threadgroup);
+    atomic_fetch_max_explicit(y, atomic_load_explicit(&counts[t & 7], memory_order_relaxed), memory_order_relaxed);
+    uint expected = 3;
+    atomic_compare_exchange_weak_explicit(y, &expected, 4u, memory_order_relaxed, memory_order_relaxed);
+}

@@ -146,7 +146,7 @@ kernel void copy(device const float *in, device float *out, uint i [[thread_posi
 }
 
 // Indices that differ by constants share one extension, although their sums may wrap; the constants are in the addresses.
-// RUN one-extension: emit --what simd --target x86-64-v4 --kernel stencil
+// RUN one-extension: emit -std=metal4.0 --what simd --target x86-64-v4 --kernel stencil
 // CHECK one-extension: = zext i32 %\w+ to i64
 // CHECK one-extension: getelementptr i8, ptr addrspace\(1\) %\w+, i64 -\d+
 // NOT one-extension: (= zext i32 %\w+ to i64[\s\S]*){3}
@@ -173,4 +173,26 @@ kernel void tree(device float *out, uint t [[thread_index_in_threadgroup]], uint
         threadgroup_barrier(mem_flags::mem_threadgroup);
     }
     if (t == 0) out[0] = part[0];
+}
+
+// Gathers and scatters of 32-bit elements use 32-bit indices, 16 to an instruction, also where the index has 64 bits; but a
+// kernel that takes buffers of any size goes on to.
+// RUN narrow-gather: emit --what asm --engine cpu --target x86-64-v4 --kernel exchange
+// CHECK narrow-gather: vpgatherdd
+// CHECK narrow-gather: vpscatterdd
+// NOT narrow-gather: vpgatherqd|vpscatterqd|vpmullq
+// RUN wide-gather: emit --what asm --engine cpu --target x86-64-v4 --kernel exchange_any
+// CHECK wide-gather: vpgatherqd
+// NOT wide-gather: tombac_cpu_small_buffers
+kernel void exchange(device const uint *in, device const uint *at, device uint *out, constant ulong &stride,
+                     constant uint &first, uint i [[thread_position_in_grid]])
+{
+    uint x = at[i + first];
+    out[x] = in[ulong(x) * stride + 3];
+}
+kernel void exchange_any(device const uint *in, device const uint *at, device uint *out, constant ulong &stride,
+                         uint i [[thread_position_in_grid]])
+{
+    uint x = at[i];
+    out[x] = in[ulong(x) * stride + 3];
 }

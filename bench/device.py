@@ -1,0 +1,321 @@
+#!/usr/bin/env python3
+"""Kernels on an NVIDIA GPU through Tombac, unmodified ggml ones and those of bench/kernels, against PyTorch in the same process.
+
+Usage: device.py [--build FOLDER] [--checkout GGML] [--device cuda] [--filter TEXT] [--rounds N] [--json FILE] [--fill]
+
+Times are the GPU's own (events), medians of interleaved rounds after a warm-up, on fresh random data. Every result is compared with
+one computed by PyTorch in double precision where that is possible; a wrong one fails the run. Without PyTorch there is nothing to
+compare with, and the program says so and ends. `--fill` only compiles the kernels, for a machine that has no compiler (tests/device).
+The last lines measure what a launch costs: the host's time for one empty kernel, and for each of many in a sequence."""
+import argparse
+import ctypes as c
+import importlib.util
+import json
+import pathlib
+import statistics
+import sys
+import time
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests/corpus"))
+spec = importlib.util.spec_from_file_location("bench_ggml", ROOT / "bench/ggml.py")
+bench_ggml = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(bench_ggml)
+from ggml import extents, fields, strides  # noqa: E402
+import quants  # noqa: E402
+
+short, integer = np.int16, np.int32
+EMPTY = "#include <metal_stdlib>\nkernel void empty(uint i [[thread_position_in_grid]]) {}\n"
+rng = np.random.default_rng(7)
+FILL = "--fill" in sys.argv
+
+
+class Case:
+    """What to launch, the work it does, and a function from its arrays (torch, on the GPU) to the right result and to a peer."""
+    def __init__(self, name, source, kernel, arguments, output, groups, group, expected, peer=None, peer_name="", moved=0, operations=0,
+                 constants=None, shared=None, tolerance=1e-4):
+        self.__dict__.update(locals())
+
+
+def random(*shape, kind=np.float32, scale=1.0):
+    if FILL:
+        return np.broadcast_to(np.zeros((), kind), shape)  # the size of the data, but no data
+    return (rng.standard_normal(shape, np.float32) * np.float32(scale)).astype(kind)
+
+
+# ---- The kernels of bench/kernels ----
+
+def own(name):
+    return ROOT / "bench/kernels" / f"{name}.metal"
+
+
+def streaming_cases(n):
+    x, y = random(n), random(n)
+    yield Case("saxpy", own("saxpy"), "saxpy", {0: x, 1: y, 2: np.float32(0.5), 3: np.uint32(n)}, 1, (n // 256, 1, 1), (256, 1, 1),
+               lambda t, a: a[0].double() * 0.5 + a[1].double(), lambda t, a: lambda: t.add(a[1], a[0], alpha=0.5), "torch.add",
+               moved=12 * n)
+    yield Case("copy4", own("copy4"), "copy4", {0: x.reshape(-1, 4), 1: np.zeros_like(x)}, 1, (n // 1024, 1, 1), (256, 1, 1),
+               lambda t, a: a[0].double().flatten(), lambda t, a: lambda: a[1].copy_(a[0].flatten()), "torch copy", moved=8 * n)
+    yield Case("reduce_simd", own("reduce"), "reduce_simd", {0: x, 1: np.zeros(n // 1024, np.float32)}, 1, (n // 1024, 1, 1), (1024, 1, 1),
+               lambda t, a: a[0].double().reshape(-1, 1024).sum(1), lambda t, a: lambda: a[0].reshape(-1, 1024).sum(1), "torch.sum",
+               moved=4 * n)
+    columns = 4096
+    rows = n // columns
+    matrix, weight, bias = x.reshape(rows, columns), random(columns), random(columns)
+    yield Case("softmax", own("softmax"), "softmax", {0: matrix, 1: np.zeros_like(matrix), 2: np.uint32(columns)}, 1, (rows, 1, 1),
+               (512, 1, 1), lambda t, a: a[0].double().softmax(1), lambda t, a: lambda: a[0].softmax(1), "torch.softmax", moved=8 * n)
+    yield Case("layer_norm", own("layer_norm"), "layer_norm",
+               {0: matrix, 1: weight, 2: bias, 3: np.zeros_like(matrix), 4: np.uint32(columns), 5: np.float32(1e-5)}, 3, (rows, 1, 1),
+               (512, 1, 1), lambda t, a: t.nn.functional.layer_norm(a[0].double(), (columns,), a[1].double(), a[2].double(), 1e-5),
+               lambda t, a: lambda: t.nn.functional.layer_norm(a[0], (columns,), a[1], a[2], 1e-5), "torch layer_norm", moved=8 * n)
+
+
+def product_cases(n):
+    for kind, suffix, tolerance in ((np.float32, "", 1e-5), (np.float16, "_half", 1e-4)):
+        a, b = random(n, n, kind=kind), random(n, n, kind=kind)
+        yield Case(f"matmul_simdgroup{suffix} {n}", own("matmul_simdgroup"), f"matmul_simdgroup{suffix}",
+                   {0: a, 1: b, 2: np.zeros((n, n), np.float32), 3: np.uint32(n)}, 2, (n // 64, n // 64, 1), (128, 1, 1),
+                   lambda t, x: x[0].double() @ x[1].double(), lambda t, x: lambda: x[0] @ x[1], "cuBLAS", operations=2 * n ** 3,
+                   tolerance=tolerance)
+
+
+# ---- ggml ----
+
+def ggml_rows(source):
+    rows, width = 16384, 4096
+    x = random(rows, width)
+    nb = strides(x)
+    shown = {**fields(extents(x), nb, "ne0{}", "nb0{}"), **fields(extents(x), nb, "ne1{}", "nb1{}"),
+             **fields(extents(x), nb, "ne{}", "nb{}"), "offs": 0, "o1": [0] * 8}
+    for key in ("ne00", "ne10", "ne0"):
+        shown[key] //= 4
+    y = random(rows, width)
+    yield Case("ggml add", source, "kernel_bin_fuse_f32_f32_f32_4", {0: shown, 1: x, 2: y, 3: np.zeros_like(x)}, 3, (rows, 1, 1),
+               (1024, 1, 1), lambda t, a: a[1].double() + a[2].double(), lambda t, a: lambda: a[1] + a[2], "torch.add",
+               moved=12 * x.size, constants={"FC_bin_op": short(0), "FC_bin_f": short(1), "FC_bin_rb": np.bool_(False),
+                                             "FC_bin_cb": np.bool_(False)})
+    args = {"ne00": width, "ne00_t": width // 4, "nb1": nb[1], "nb2": nb[2], "nb3": nb[3], "eps": 1e-5}
+    for d in (1, 2, 3):
+        args[f"nef{d}"], args[f"nbf{d}"] = [extents(x)[d]] * 3, [nb[d]] * 3
+    yield Case("ggml rms_norm", source, "kernel_rms_norm_f32_4", {0: args, 1: x, 2: x[:1], 3: x[:1], 4: np.zeros_like(x)}, 4, (rows, 1, 1),
+               (1024, 1, 1), lambda t, a: a[1].double() * (a[1].double() ** 2).mean(1, keepdim=True).add(1e-5).rsqrt(),
+               lambda t, a: lambda: t.nn.functional.rms_norm(a[1], (width,), eps=1e-5), "torch rms_norm", moved=8 * x.size,
+               shared={0: 128})
+    mask = np.zeros((rows, width), np.float32)[:1]
+    args = {**fields(extents(x), nb, "ne0{}", "nb0{}", (0, 1, 2), (1, 2, 3)),
+            **fields(extents(mask), [4, 0, 0, 0], "ne1{}", "nb1{}", (1, 2, 3), (1, 2, 3)), **fields([], nb, "", "nb{}", (), (1, 2, 3)),
+            "scale": 0.7, "max_bias": 0.0, "m0": 1.0, "m1": 1.0, "n_head_log2": 1}
+    yield Case("ggml soft_max", source, "kernel_soft_max_f32_4", {0: args, 1: x, 2: mask, 3: np.full(4, -np.inf, np.float32),
+               4: np.zeros_like(x)}, 4, (rows, 1, 1), (1024, 1, 1), lambda t, a: (a[1].double() * 0.7).softmax(1),
+               lambda t, a: lambda: (a[1] * 0.7).softmax(1), "torch.softmax", moved=8 * x.size, shared={0: 128})
+
+
+def ggml_products(source):
+    for kind, suffix, nsg, nr0, rows, columns in (("f16", "_4", 4, 2, 32768, 4096), ("q4_0", "", 2, 4, 65536, 4096),
+                                                  ("q4_K", "", 2, 2, 65536, 4096)):
+        if kind == "f16":
+            w = random(rows, columns, kind=np.float16, scale=0.125)
+            values, row, item = w, 2 * columns, 2
+        else:
+            make, size, length = {"q4_0": (quants.q4_0, 18, 32), "q4_K": (quants.q4_k, 144, 256)}[kind]
+            w, values = (random(2, 2), random(2, 2)) if FILL else make(rng, rows, columns)
+            row, item = columns // length * size, size
+        x = random(1, columns)
+        args = {"ne00": columns, "ne01": rows, "ne02": 1, "nb00": item, "nb01": row, "nb02": row * rows, "nb03": row * rows,
+                "ne10": columns, "ne11": 1, "ne12": 1, "nb10": 4, "nb11": 4 * columns, "nb12": 4 * columns, "nb13": 4 * columns,
+                "ne0": rows, "ne1": 1, "nr0": nr0, "r2": 1, "r3": 1}
+        per_group = nr0 * (1 if kind == "f16" else nsg)
+        values = values.astype(np.float32)
+        half = values.astype(np.float16)
+        yield Case(f"ggml mul_mv {kind}", source, f"kernel_mul_mv_{kind}_f32{suffix}",
+                   {0: args, 1: w, 2: x, 3: np.zeros((1, rows), np.float32), "values": values, "half": half}, 3, (rows // per_group, 1, 1),
+                   (32, nsg, 1), lambda t, a: a[2].double() @ a["values"].double().T,
+                   lambda t, a: lambda: a["half"] @ a[2].half().T, "cuBLAS f16", moved=w.nbytes,
+                   shared={} if kind == "q4_K" else {0: 128 * nr0},
+                   constants={"FC_mul_mv_nsg": short(nsg), "FC_mul_mv_ne12": short(1), "FC_mul_mv_r2": short(1), "FC_mul_mv_r3": short(1)})
+    n = 4096
+    w, x = random(n, n, kind=np.float16, scale=0.125), random(n, n)
+    args = {"ne00": n, "ne02": 1, "nb01": 2 * n, "nb02": 2 * n * n, "nb03": 2 * n * n, "ne12": 1, "nb10": 4, "nb11": 4 * n,
+            "nb12": 4 * n * n, "nb13": 4 * n * n, "ne0": n, "ne1": n, "r2": 1, "r3": 1}
+    yield Case(f"ggml mul_mm f16 {n}", source, "kernel_mul_mm_f16_f32", {0: args, 1: w, 2: x, 3: np.zeros((n, n), np.float32)}, 3,
+               (n // 32, n // 64, 1), (128, 1, 1), lambda t, a: a[2].double() @ a[1].double().T,
+               lambda t, a: (lambda h: lambda: h @ a[1].T)(a[2].half()), "cuBLAS f16", operations=2 * n ** 3, shared={0: 6144},
+               tolerance=2e-3, constants={"FC_mul_mm_bc_inp": np.bool_(False), "FC_mul_mm_bc_out": np.bool_(False),
+                                          "FC_mul_mm_ne12": short(1), "FC_mul_mm_ne13": short(1), "FC_mul_mm_r2": short(1),
+                                          "FC_mul_mm_r3": short(1)})
+
+
+def ggml_attention(source):
+    for vector, batch, heads, queries, keys in ((True, 16, 32, 1, 1024), (False, 2, 32, 2048, 2048)):
+        d = 128
+        q = random(batch, heads, queries, d)
+        k, v = random(batch, heads, keys, d, kind=np.float16), random(batch, heads, keys, d, kind=np.float16)
+        mask = np.zeros((1, 1, max(queries, 16), keys), np.float16)
+        nq, nk, nm = strides(q), strides(k), strides(mask)
+        args = {"ne01": queries, "ne02": heads, "ne03": batch, "nb01": nq[1], "nb02": nq[2], "nb03": nq[3], "ne11": keys,
+                "ne_12_2": heads, "ne_12_3": batch, "ns10": d, "nb11": nk[1], "nb12": nk[2], "nb13": nk[3], "ns20": d, "nb21": nk[1],
+                "nb22": nk[2], "nb23": nk[3], "ne31": mask.shape[2], "ne32": 1, "ne33": 1, "nb31": nm[1], "nb32": nm[2], "nb33": nm[3],
+                "ne1": heads, "ne2": queries, "ne3": batch, "scale": d ** -0.5, "max_bias": 0.0, "m0": 1.0, "m1": 1.0, "n_head_log2": 32,
+                "logit_softcap": 0.0}
+        prefix = "FC_flash_attn_ext_vec_" if vector else "FC_flash_attn_ext_"
+        constants = {prefix + n: np.bool_(x) for n, x in dict(has_mask=False, has_sinks=False, has_bias=False, has_scap=False,
+                                                              has_kvpad=False).items()}
+        constants.update({prefix + "ns10": integer(d), prefix + "ns20": integer(d), prefix + "nsg": integer(4)})
+        constants.update({prefix + "nwg": integer(1)} if vector else {prefix + "bc_mask": np.bool_(False)})
+        empty, out = np.zeros(16, np.float32), np.zeros((batch, queries, heads, d), np.float32)
+        arguments = {0: args, 1: q, 2: k, 3: v, 4: mask, 5: empty, 6: empty}
+        arguments.update({7: out} if vector else {7: np.zeros(16, np.int8), 8: out})
+        memory = 4 * (128 + 4 * 32 + 2 * 128) * 2 if vector else 8 * (d + 2 * 128 + 2 * 128) * 2
+        yield Case(f"ggml flash_attn_ext{'_vec' if vector else ''} f16", source,
+                   f"kernel_flash_attn_ext{'_vec' if vector else ''}_f16_dk{d}_dv{d}", arguments, 7 if vector else 8,
+                   ((queries if vector else queries // 8), heads, batch), (32, 4, 1),
+                   lambda t, a: t.nn.functional.scaled_dot_product_attention(a[1].float(), a[2].float(), a[3].float()).transpose(1, 2),
+                   lambda t, a: (lambda h: lambda: t.nn.functional.scaled_dot_product_attention(h, a[2], a[3]))(a[1].half()), "torch sdpa",
+                   moved=2 * k.nbytes if vector else 0, operations=0 if vector else 4 * batch * heads * queries * keys * d,
+                   constants=constants, shared={0: (memory + 15) // 16 * 16}, tolerance=5e-3)
+
+
+def all_cases(checkout):
+    yield lambda: streaming_cases(1 << 27)
+    yield lambda: product_cases(4096)
+    if checkout:
+        source = pathlib.Path(checkout) / "src/ggml-metal/ggml-metal.metal"
+        yield lambda: ggml_rows(source)
+        yield lambda: ggml_products(source)
+        yield lambda: ggml_attention(source)
+
+
+# ---- Measuring ----
+
+def events(torch, function, rounds):
+    """Seconds of each round on torch's stream."""
+    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    begin.record()
+    for _ in range(rounds):
+        function()
+    end.record()
+    end.synchronize()
+    return begin.elapsed_time(end) / 1e3 / rounds
+
+
+def run_case(torch, case, metal, rounds):
+    """A row of the table."""
+    arrays = {i: v for i, v in case.arguments.items() if isinstance(v, np.ndarray) and v.ndim}
+    given = {i: v for i, v in case.arguments.items() if isinstance(i, int)}
+    tensors = {i: torch.from_numpy(v).cuda() for i, v in arrays.items() if v.dtype != np.uint8}
+    run, settle, read = metal.launch(case.kernel, given, case.groups, case.group, case.constants or {}, case.shared or {})
+    settle()
+    run()
+    expected = case.expected(torch, tensors)
+    found = torch.from_numpy(read(case.output).copy()).cuda().double().reshape(expected.shape)
+    scale = expected.double().pow(2).mean().sqrt().item()
+    error = ((found - expected).abs().max() / scale).item()
+    peer = case.peer(torch, tensors) if case.peer else None
+    mine, others = [], []
+    for i in range(rounds + 1):
+        mine.append(run())
+        if peer:
+            others.append(events(torch, peer, 3))
+    seconds, other = statistics.median(mine[1:]), statistics.median(others[1:]) if peer else None
+    return {"name": case.name, "seconds": seconds, "error": error, "right": error <= case.tolerance, "peer": case.peer_name,
+            "peer_seconds": other, "gigabytes_per_second": case.moved / seconds / 1e9 if case.moved else None,
+            "teraflops": case.operations / seconds / 1e12 if case.operations else None}
+
+
+def launch_costs(metal, seconds=0.5):
+    """Host seconds for an empty kernel, and for each of 1000 in a sequence."""
+    lib = metal.lib
+    run, _, _ = metal.launch("empty", {}, (1, 1, 1), (32, 1, 1), {}, {})
+    for _ in range(100):
+        run()
+    count, begin = 0, time.perf_counter()
+    while time.perf_counter() - begin < seconds:
+        run()
+        count += 1
+    alone = (time.perf_counter() - begin) / count
+    best = 1e9
+    for _ in range(5):
+        sequence, operation = c.c_void_p(), c.c_void_p()
+        begin = time.perf_counter()
+        metal.call("sequence_begin", metal.device, c.byref(sequence))
+        for _ in range(1000):
+            lib.tombac_sequence_add(sequence, metal.last_launch, None)
+        metal.call("sequence_end", sequence, c.byref(operation))
+        middle = time.perf_counter()
+        metal.call("operation_wait", operation, c.c_double(-1))
+        best = min(best, (time.perf_counter() - middle) / 1000)
+        lib.tombac_operation_release(operation)
+    return alone, best
+
+
+def main():
+    options = argparse.ArgumentParser()
+    options.add_argument("--build", default=ROOT / "build")
+    options.add_argument("--checkout")
+    options.add_argument("--device", default="cuda")
+    options.add_argument("--filter", default="")
+    options.add_argument("--rounds", type=int, default=9)
+    options.add_argument("--json")
+    options.add_argument("--fill", action="store_true")
+    o = options.parse_args()
+    libraries, rows = {}, []
+
+    def open_source(path):
+        if path not in libraries:
+            folder = pathlib.Path(o.checkout) / "src" if o.checkout else path.parent
+            libraries[path] = Timed(o.build, path, folder, o.device)
+        return libraries[path]
+
+    class Timed(bench_ggml.Metal):
+        """Runs return the GPU's seconds."""
+        def launch(self, *arguments):
+            run, settle, read = super().launch(*arguments)
+            self.lib.tombac_launch_seconds.restype = c.c_double
+            handle = self.last_launch
+
+            def timed():
+                run()
+                return self.lib.tombac_launch_seconds(handle)
+            return timed, settle, read
+
+    empty = pathlib.Path("/tmp/tombac-empty.metal")
+    empty.write_text(EMPTY)
+    if not o.fill:
+        try:
+            import torch
+        except ImportError:
+            sys.exit("device.py: PyTorch is not installed, so there is nothing to compare with")
+        source = torch.empty(1 << 28, device="cuda")
+        target = torch.empty_like(source)
+        copy = 8 * source.numel() / min(events(torch, lambda: target.copy_(source), 5) for _ in range(3)) / 1e9
+        print(f"{torch.cuda.get_device_name(0)}, {time.strftime('%Y-%m-%d')}; a copy on the GPU moves {copy:.0f} GB/s; medians of {o.rounds}")
+        print(f"{'kernel':28}{'ms':>9}{'GB/s':>8}{'of copy':>9}{'TFLOP/s':>9}  {'peer':16}{'ms':>9}{'x':>7}{'error':>10}", flush=True)
+        del source, target
+    for group in all_cases(o.checkout):
+        for case in group():
+            if o.filter not in case.name:
+                continue
+            metal = open_source(case.source)
+            if o.fill:
+                metal.launch(case.kernel, {i: v for i, v in case.arguments.items() if isinstance(v, dict) or np.ndim(v) == 0},
+                             case.groups, case.group, case.constants or {}, {})
+                continue
+            r = run_case(torch, case, metal, o.rounds)
+            rows.append(r)
+            rate, work, peer = r["gigabytes_per_second"], r["teraflops"], r["peer_seconds"]
+            factor = f"{peer / r['seconds']:.2f}" if peer else "-"
+            print(f"{r['name']:28}{r['seconds'] * 1e3:9.3f}{f'{rate:.0f}' if rate else '-':>8}{f'{rate / copy:.2f}' if rate else '-':>9}"
+                  f"{f'{work:.1f}' if work else '-':>9}  {r['peer']:16}{f'{peer * 1e3:.3f}' if peer else '-':>9}"
+                  f"{factor:>7}{r['error']:10.1e}{'' if r['right'] else '  WRONG'}", flush=True)
+    costs = launch_costs(open_source(empty)) if not o.fill else open_source(empty).launch("empty", {}, (1, 1, 1), (32, 1, 1), {}, {})
+    if not o.fill:
+        print(f"an empty kernel, submitted and waited for: {costs[0] * 1e6:.1f} us; each of 1000 in a sequence: {costs[1] * 1e6:.2f} us")
+        if o.json:
+            pathlib.Path(o.json).write_text(json.dumps({"copy": copy, "kernels": rows, "launch": costs}, indent=1) + "\n")
+    return any(not r["right"] for r in rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
