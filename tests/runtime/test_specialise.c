@@ -21,7 +21,7 @@ typedef struct fixture {
 static fixture make(const char *source, uint32_t after, bool no_specialise)
 {
     fixture f = {0};
-    tombac_compile_options options = {.no_specialise = no_specialise, .debug = true};
+    tombac_compile_options options = {.no_specialise = no_specialise};
     assert_int_equal(tombac_device_open("other", &f.device, NULL), TOMBAC_OK);
     assert_int_equal(tombac_device_specialise_after(f.device, after, NULL), TOMBAC_OK);
     assert_int_equal(tombac_library_create_from_source(
@@ -94,7 +94,6 @@ static void test_values(void **state)
     tombac_launch *cut = launch_of(&f, 7, 62);
     expect_code(cut, "--argument 0=0x07000000 -");
     assert_null(strstr(tombac_launch_log(cut), "--threadgroup"));
-    assert_non_null(strstr(tombac_launch_log(cut), " -g "));
     tombac_launch_release(cut);
     assert_int_equal(tombac_kernel_get_specialisation(f.kernel).launches, 3);
     drop(&f);

@@ -51,7 +51,7 @@ def main():
     jobs, counts = [], {"made": 0, "refused": 0, "failed": 0}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for path in sorted(p for folder in folders for p in pathlib.Path(folder).glob("*.metal")):
-            listing = json.loads(subprocess.run([compiler, "list", path], capture_output=True, text=True, check=True).stdout)
+            listing = json.loads(subprocess.run([compiler, "list", "-std=metal4.1", path], capture_output=True, text=True, check=True).stdout)
             options = list(constant_options(listing))
             for i, kernel in enumerate(listing["kernels"]):
                 targets = ["sm_80", "sm_90"] if i % 4 == 0 else ["sm_90"]
