@@ -205,8 +205,8 @@ def run_case(torch, case, metal, rounds):
     arrays = {i: v for i, v in case.arguments.items() if isinstance(v, np.ndarray) and v.ndim}
     given = {i: v for i, v in case.arguments.items() if isinstance(i, int)}
     tensors = {i: torch.from_numpy(v).cuda() for i, v in arrays.items() if v.dtype != np.uint8}
-    run, settle, read = metal.launch(case.kernel, given, case.groups, case.group, case.constants or {}, case.shared or {})
-    settle()
+    run, read = metal.launch(case.kernel, given, case.groups, case.group, case.constants or {}, case.shared or {})
+    run.settle()
     run()
     expected = case.expected(torch, tensors)
     found = torch.from_numpy(read(case.output).copy()).cuda().double().reshape(expected.shape)
@@ -227,7 +227,7 @@ def run_case(torch, case, metal, rounds):
 def launch_costs(metal, seconds=0.5):
     """Host seconds for an empty kernel, and for each of 1000 in a sequence."""
     lib = metal.lib
-    run, _, _ = metal.launch("empty", {}, (1, 1, 1), (32, 1, 1), {}, {})
+    run, _ = metal.launch("empty", {}, (1, 1, 1), (32, 1, 1), {}, {})
     for _ in range(100):
         run()
     count, begin = 0, time.perf_counter()
@@ -271,14 +271,15 @@ def main():
     class Timed(bench_ggml.Metal):
         """Runs return the GPU's seconds."""
         def launch(self, *arguments):
-            run, settle, read = super().launch(*arguments)
+            run, read = super().launch(*arguments)
             self.lib.tombac_launch_seconds.restype = c.c_double
             handle = self.last_launch
 
             def timed():
                 run()
                 return self.lib.tombac_launch_seconds(handle)
-            return timed, settle, read
+            timed.settle = run.settle
+            return timed, read
 
     empty = pathlib.Path("/tmp/tombac-empty.metal")
     empty.write_text(EMPTY)
