@@ -206,7 +206,6 @@ def run_case(torch, case, metal, rounds):
     given = {i: v for i, v in case.arguments.items() if isinstance(i, int)}
     tensors = {i: torch.from_numpy(v).cuda() for i, v in arrays.items() if v.dtype != np.uint8}
     run, read = metal.launch(case.kernel, given, case.groups, case.group, case.constants or {}, case.shared or {})
-    run.settle()
     run()
     expected = case.expected(torch, tensors)
     found = torch.from_numpy(read(case.output).copy()).cuda().double().reshape(expected.shape)

@@ -323,7 +323,7 @@ void cf_family_indices(cf_suite *suite)
         }
     for (int k = 0; k < 3; k++)
         for (size_t w = 0; w < sizeof places / sizeof *places; w++)
-            for (int g = 0; g < 2; g++)
+            for (int g = 0; g < 2 && !(k == 1 && places[w][1] == 0x80000000u - 60); g++) /* int may not overflow */
                 cf_add(suite, run_around, CF_P(k, (int)w, g ? 40 : 96), "indices.around.%s.%zu.%d",
                     (const char *[]){"uint", "int", "uchar"}[k], w, g ? 40 : 96);
     for (int i = 0; i < 4; i++)
