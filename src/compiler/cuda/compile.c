@@ -5,6 +5,7 @@
 #include <llvm-c/BitReader.h>
 #include <llvm-c/DebugInfo.h>
 #include <llvm-c/Linker.h>
+#include <llvm-c/Support.h>
 #include <llvm-c/Target.h>
 #include <stdlib.h>
 #include <string.h>
@@ -235,7 +236,9 @@ static tombac_status merge_accesses(
     ir_kernel *kernel, const char *kinds, const cuda_assumptions *assume, tombac_error **error)
 {
     cuda_align(kernel, kinds, assume);
-    return ir_run_passes(kernel, "function(load-store-vectorizer," COMBINE ",dce),globaldce", error);
+    cuda_flatten_addresses(kernel);
+    return ir_run_passes(
+        kernel, "function(early-cse,load-store-vectorizer," COMBINE ",dce),globaldce", error);
 }
 
 /* How many accesses the code makes, those counted as several whose alignment makes them so. */
@@ -352,8 +355,17 @@ static tombac_status build(ir_kernel *kernel, const char *folder, tb_text *heade
     return status == TOMBAC_OK ? verify(kernel, error) : status;
 }
 
+/* LLVM's own merging of accesses during code generation comes behind passes that give addresses other forms
+ * (address.c). */
+static void set_llvm_options(void)
+{
+    static const char *const options[] = {"tombac-cc", "-disable-nvptx-load-store-vectorizer"};
+    LLVMParseCommandLineOptions(2, options, NULL);
+}
+
 tombac_status cuda_compile(ir_kernel *kernel, const char *folder, tb_text *object, tombac_error **error)
 {
+    set_llvm_options();
     tb_text header = {0}, code = {0};
     tombac_status status = build(kernel, folder, &header, error);
     if (status == TOMBAC_OK) status = ir_emit_object(kernel, true, &code, error);

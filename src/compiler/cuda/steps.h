@@ -35,6 +35,9 @@ LLVMValueRef cuda_call(LLVMModuleRef module, LLVMBuilderRef builder, const char 
 /* select.c: private arrays with run-time indices become selects. */
 tombac_status cuda_select_arrays(ir_kernel *kernel, tombac_error **error);
 
+/* address.c: every address becomes base + bytes, which the merging of accesses needs. */
+void cuda_flatten_addresses(ir_kernel *kernel);
+
 /* align.c */
 enum { CUDA_MAX_MULTIPLES = 48 };
 typedef struct cuda_multiple {

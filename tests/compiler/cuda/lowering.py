@@ -86,6 +86,8 @@ CASES = [
     ("a stride that must be a multiple of 16 is named", "const device float *p = (const device float *)((const device char *)in + i * ulong(by_value.x)); "
      "const device float *q = (const device float *)((const device char *)in + i * as_type<uint>(by_value.y)); out[i] = p[0] + q[0] + q[1] + q[2] + q[3];",
      [r"^// tombac cuda: tombac_cuda_kernel 0 [^;]*; 3\.4\.4$", r"entry tombac_cuda_kernel_unaligned\("], []),
+    ("a row's member is no neighbour of an element", "uint x = as_type<uint>(in[i]) & 255; const device float4 *rows = (const device float4 *)in; "
+     "out[i] = in[x + 3] * 3 + rows[x].z;", [], [r"ld\.global[.\w]*\.v2"]),
     ("a pointer that goes round a loop keeps its alignment", "float s = 0; const device float *p = in + 8 * i; for (uint k = 0; k < size; k++, p += 16) "
      "s += p[0] + p[1] + p[2] + p[3]; out[i] = s;", [r"ld\.global[.\w]*\.v4\.b32"], []),
     ("one that moves by less does not", "float s = 0; const device float *p = in + 8 * i; for (uint k = 0; k < size; k++, p += 3) "
