@@ -277,7 +277,6 @@ def main():
             def timed():
                 run()
                 return self.lib.tombac_launch_seconds(handle)
-            timed.settle = run.settle
             return timed, read
 
     empty = pathlib.Path("/tmp/tombac-empty.metal")

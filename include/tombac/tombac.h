@@ -124,9 +124,10 @@ TOMBAC_API tombac_status tombac_error_create(tombac_status status, const char *m
 /** Where kernels run, with the compile cache and the threads that belong to it. */
 typedef struct tombac_device tombac_device;
 
-/** Opens a device by name: "check" (scalar, checks everything), "cpu" (fast), "cuda" or "cuda:0" (the first NVIDIA GPU), "cuda:1", ...,
- * or NULL for the best one present. Several may be open, also several times the same. TOMBAC_ERROR_NOT_FOUND: no such name;
- * TOMBAC_ERROR_UNSUPPORTED: this machine cannot run it, the message says why; TOMBAC_ERROR_IO: TOMBAC_TRACE cannot be written. */
+/** Opens a device by name: "check" (scalar, checks everything), "cpu" (fast), "cuda" or "cuda:0" (the first NVIDIA GPU),
+ * "cuda:1", ..., or NULL for the best one present. Several may be open, also several times the same. TOMBAC_ERROR_NOT_FOUND:
+ * no such name; TOMBAC_ERROR_UNSUPPORTED: this machine cannot run it, the message says why; TOMBAC_ERROR_IO: TOMBAC_TRACE
+ * cannot be written. */
 TOMBAC_API tombac_status tombac_device_open(const char *name, tombac_device **device, tombac_error **error);
 /** One more reference. */
 TOMBAC_API tombac_device *tombac_device_retain(tombac_device *device);
@@ -195,14 +196,14 @@ typedef struct tombac_compile_options {
     bool debug;                         /**< code for a debugger: source lines and variables, hardly optimised */
 } tombac_compile_options;
 
-/** Opens a source file, Metal or (NAME.c) C; lists its kernels but compiles none of them. Runs the compiler for some milliseconds
- * unless the cache knows the file. `options` may be NULL. TOMBAC_ERROR_IO: the file cannot be read; TOMBAC_ERROR_SOURCE: it cannot be
- * preprocessed, the message holds the diagnostics; TOMBAC_ERROR_UNSUPPORTED: it needs something that is refused by name;
- * TOMBAC_ERROR_COMPILER: the compiler is missing, crashed or ran over its limits. */
+/** Opens a source file, Metal or (NAME.c) C; lists its kernels but compiles none of them. Runs the compiler for some
+ * milliseconds unless the cache knows the file. `options` may be NULL. TOMBAC_ERROR_IO: the file cannot be read;
+ * TOMBAC_ERROR_SOURCE: it cannot be preprocessed, the message holds the diagnostics; TOMBAC_ERROR_UNSUPPORTED: it needs
+ * something that is refused by name; TOMBAC_ERROR_COMPILER: the compiler is missing, crashed or ran over its limits. */
 TOMBAC_API tombac_status tombac_library_create_from_file(tombac_device *device, const char *path,
     const tombac_compile_options *options, tombac_library **library, tombac_error **error);
-/** The same for a text of `size` bytes. `name` stands for the file in messages (NULL: "source"); includes in quotes are searched in
- * its folder. */
+/** The same for a text of `size` bytes. `name` stands for the file in messages (NULL: "source"); includes in quotes are
+ * searched in its folder. */
 TOMBAC_API tombac_status tombac_library_create_from_source(tombac_device *device, const char *name, const char *source,
     size_t size, const tombac_compile_options *options, tombac_library **library, tombac_error **error);
 /** Opens a .tombac file that `tombac build` made; needs no compiler. Its kernels exist for the devices, processors and function
@@ -257,17 +258,17 @@ typedef struct tombac_constant_info {
 } tombac_constant_info;
 /** Number of function constants in the whole source. */
 TOMBAC_API size_t tombac_library_constant_count(const tombac_library *library);
-/** Describes one of them, in source order; `index` counts them, it is not the constant's index. TOMBAC_ERROR_NOT_FOUND: past the end.
- * The texts live as long as the library. */
+/** Describes one of them, in source order; `index` counts them, it is not the constant's index. TOMBAC_ERROR_NOT_FOUND: past
+ * the end. The texts live as long as the library. */
 TOMBAC_API tombac_status tombac_library_get_constant(
     const tombac_library *library, size_t index, tombac_constant_info *constant, tombac_error **error);
 
-/** Compiles one kernel, or takes it from the cache; tombac_kernel_prepare does that in the background. Who asks for a kernel that
- * exists already, with the same constants, gets the same one; who asks for one that is just being made waits for it.
- * TOMBAC_ERROR_NOT_FOUND: no kernel or constant of that name; TOMBAC_ERROR_SOURCE: it does not compile; TOMBAC_ERROR_UNSUPPORTED: it needs
- * something that is refused by name; TOMBAC_ERROR_COMPILER: the compiler is missing, crashed or ran over its limits; TOMBAC_ERROR_IO: the
- * source changed since the library was made; TOMBAC_ERROR_ARTIFACT: an opened artifact has no code for this device and these
- * constants. */
+/** Compiles one kernel, or takes it from the cache; tombac_kernel_prepare does that in the background. Who asks for a kernel
+ * that exists already, with the same constants, gets the same one; who asks for one that is just being made waits for it.
+ * TOMBAC_ERROR_NOT_FOUND: no kernel or constant of that name; TOMBAC_ERROR_SOURCE: it does not compile;
+ * TOMBAC_ERROR_UNSUPPORTED: it needs something that is refused by name; TOMBAC_ERROR_COMPILER: the compiler is missing,
+ * crashed or ran over its limits; TOMBAC_ERROR_IO: the source changed since the library was made; TOMBAC_ERROR_ARTIFACT: an
+ * opened artifact has no code for this device and these constants. */
 TOMBAC_API tombac_status tombac_kernel_create(tombac_library *library, const char *name, const tombac_constant *constants,
     size_t constant_count, tombac_kernel **kernel, tombac_error **error);
 /** One more reference. */
@@ -347,8 +348,8 @@ TOMBAC_API tombac_status tombac_kernel_await_specialisation(tombac_kernel *kerne
 /** Memory that kernels and the host share, plain or with a type of element; or a part of another buffer's. */
 typedef struct tombac_buffer tombac_buffer;
 
-/** Device memory of `size` bytes (0 is allowed), a copy of `data`, or zeros where `data` is NULL. TOMBAC_ERROR_MEMORY also where it is
- * more than the device's limit. */
+/** Device memory of `size` bytes (0 is allowed), a copy of `data`, or zeros where `data` is NULL. TOMBAC_ERROR_MEMORY also
+ * where it is more than the device's limit. */
 TOMBAC_API tombac_status tombac_buffer_create(
     tombac_device *device, size_t size, const void *data, tombac_buffer **buffer, tombac_error **error);
 /** One more reference. */
@@ -431,17 +432,17 @@ TOMBAC_API tombac_status tombac_buffer_create_view(tombac_buffer *parent, const 
 TOMBAC_API size_t tombac_buffer_count(const tombac_buffer *buffer);
 
 /** Begins a read view: waits for the pending writes of the memory, then *data points to the buffer's first byte, until
- * tombac_buffer_end_read. Views count per memory, so a view of any part is one of the whole; several read views may be open, from
- * several threads. While one is, nothing that writes the memory can be submitted. TOMBAC_ERROR_BUSY: a write view is open, or a sequence
- * that is not yet submitted has recorded a write; TOMBAC_ERROR_DEPENDENCY: the memory was to be written by an operation that
- * failed, and nobody was told yet (the next call succeeds); TOMBAC_ERROR_ARGUMENT: it would have to wait, on a thread of the device.
- * End the view before the last release of the buffer. */
+ * tombac_buffer_end_read. Views count per memory, so a view of any part is one of the whole; several read views may be open,
+ * from several threads. While one is, nothing that writes the memory can be submitted. TOMBAC_ERROR_BUSY: a write view is
+ * open, or a sequence that is not yet submitted has recorded a write; TOMBAC_ERROR_DEPENDENCY: the memory was to be written
+ * by an operation that failed, and nobody was told yet (the next call succeeds); TOMBAC_ERROR_ARGUMENT: it would have to
+ * wait, on a thread of the device. End the view before the last release of the buffer. */
 TOMBAC_API tombac_status tombac_buffer_begin_read(tombac_buffer *buffer, const void **data, tombac_error **error);
 /** Ends one read view. TOMBAC_ERROR_ARGUMENT: none is open. */
 TOMBAC_API tombac_status tombac_buffer_end_read(tombac_buffer *buffer, tombac_error **error);
-/** Begins a write view: the only one, without read views beside it. Waits for all pending uses of the memory; what was in it is there
- * to be read too. While it is open, nothing that uses the memory can be submitted. Errors as for tombac_buffer_begin_read;
- * TOMBAC_ERROR_BUSY also where a sequence that is not yet submitted has recorded a read. */
+/** Begins a write view: the only one, without read views beside it. Waits for all pending uses of the memory; what was in it
+ * is there to be read too. While it is open, nothing that uses the memory can be submitted. Errors as for
+ * tombac_buffer_begin_read; TOMBAC_ERROR_BUSY also where a sequence that is not yet submitted has recorded a read. */
 TOMBAC_API tombac_status tombac_buffer_begin_write(tombac_buffer *buffer, void **data, tombac_error **error);
 /** Ends the write view; operations that are submitted later see what was written. TOMBAC_ERROR_ARGUMENT: none is open. */
 TOMBAC_API tombac_status tombac_buffer_end_write(tombac_buffer *buffer, tombac_error **error);
@@ -499,12 +500,12 @@ TOMBAC_API tombac_status tombac_launch_set_time_limit(tombac_launch *launch, dou
 /** A name for messages and traces, beside the kernel's; NULL: none. */
 TOMBAC_API tombac_status tombac_launch_set_name(tombac_launch *launch, const char *name, tombac_error **error);
 /** Checks every argument and the geometry, and starts the launch; it may be submitted again after it ended.
- * TOMBAC_ERROR_BINDING: an argument is missing, too small, or of another type; TOMBAC_ERROR_GEOMETRY: a threadgroup or grid that the
- * kernel or the device cannot have; TOMBAC_ERROR_CONTRACT: a relation that the kernel requires does not hold;
+ * TOMBAC_ERROR_BINDING: an argument is missing, too small, or of another type; TOMBAC_ERROR_GEOMETRY: a threadgroup or grid
+ * that the kernel or the device cannot have; TOMBAC_ERROR_CONTRACT: a relation that the kernel requires does not hold;
  * TOMBAC_ERROR_BUSY: the host has a view of a buffer. */
 TOMBAC_API tombac_status tombac_launch_submit(tombac_launch *launch, tombac_error **error);
-/** Waits for the end of what tombac_launch_submit began. TOMBAC_ERROR_KERNEL: it failed while it ran; TOMBAC_ERROR_TIMEOUT: it ran over
- * its time limit; TOMBAC_ERROR_DEPENDENCY: not run, because an operation that it depends on failed. */
+/** Waits for the end of what tombac_launch_submit began. TOMBAC_ERROR_KERNEL: it failed while it ran; TOMBAC_ERROR_TIMEOUT:
+ * it ran over its time limit; TOMBAC_ERROR_DEPENDENCY: not run, because an operation that it depends on failed. */
 TOMBAC_API tombac_status tombac_launch_wait(tombac_launch *launch, tombac_error **error);
 /** Seconds that the last run took on the device, measured by a monotonic clock around the kernel's execution. */
 TOMBAC_API double tombac_launch_seconds(const tombac_launch *launch);
@@ -597,19 +598,21 @@ TOMBAC_API const char *tombac_operation_name(const tombac_operation *operation);
 /** Starts it, and first all that it is made of. Submitting again does nothing. If this fails, as with TOMBAC_ERROR_BUSY where a
  * host view is open, the operation has ended with that failure. */
 TOMBAC_API tombac_status tombac_operation_submit(tombac_operation *operation, tombac_error **error);
-/** Submits it if need be and waits for the end, at most `seconds` (negative: without limit). The result, or TOMBAC_ERROR_TIMEOUT
- * while it goes on; each call that finds a failure gets an error object of its own. On a thread of the device, as in host functions
- * and callbacks, TOMBAC_ERROR_ARGUMENT where it would have to wait: that could last for ever. */
+/** Submits it if need be and waits for the end, at most `seconds` (negative: without limit). The result, or
+ * TOMBAC_ERROR_TIMEOUT while it goes on; each call that finds a failure gets an error object of its own. On a thread of the
+ * device, as in host functions and callbacks, TOMBAC_ERROR_ARGUMENT where it would have to wait: that could last for ever. */
 TOMBAC_API tombac_status tombac_operation_wait(tombac_operation *operation, double seconds, tombac_error **error);
 /** Looks whether it has ended, without waiting, and if so reports the result. Before its submission it has not. */
 TOMBAC_API tombac_status tombac_operation_poll(tombac_operation *operation, bool *ended, tombac_error **error);
-/** Calls `function` once at the end, on a thread of the device (at once, on this thread, if it has ended). Never, if the operation
- * is released without having been submitted. The function may make and submit operations but must not wait for any. */
+/** Calls `function` once at the end, on a thread of the device (at once, on this thread, if it has ended). Never, if the
+ * operation is released without having been submitted. The function may make and submit operations but must not wait for
+ * any. */
 TOMBAC_API tombac_status tombac_operation_on_end(tombac_operation *operation,
     void (*function)(void *context, tombac_operation *operation, tombac_status status), void *context,
     tombac_error **error);
-/** An eventfd that becomes readable at the end and stays so (do not read it), for poll, epoll and event loops. It belongs to the operation: do not close
- * it, and do not use it after the last release. TOMBAC_ERROR_IO: the process has no descriptor left. */
+/** An eventfd that becomes readable at the end and stays so (do not read it), for poll, epoll and event loops. It belongs to
+ * the operation: do not close it, and do not use it after the last release. TOMBAC_ERROR_IO: the process has no descriptor
+ * left. */
 TOMBAC_API tombac_status tombac_operation_event(tombac_operation *operation, int *descriptor, tombac_error **error);
 /** What its kernel printed; "" for others and before the end. */
 TOMBAC_API const char *tombac_operation_log(const tombac_operation *operation);

@@ -15,8 +15,7 @@ static bool is_available(const rt_driver *driver)
 
 static size_t count_of(const rt_driver *driver)
 {
-    if (!is_available(driver)) return 0;
-    return driver->count ? driver->count() : 1;
+    return driver->count ? driver->count() : is_available(driver);
 }
 
 size_t tombac_device_count(void)

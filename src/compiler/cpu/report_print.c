@@ -1,9 +1,10 @@
 /* The report as text, for eyes, and as JSON, for machines; see report.h.
  *
- * Text: what the kernel is made of, then what costs, worst first, with a hint where a change of the source would help,
- * then every decision in the order of the source. The worth of a place is the decision's cost (CPU_DECISIONS) times 8
- * for each loop around: an order to look at, not a time. The text shows the first variant, which runs where the
- * threadgroup's rows fit; of the others it gives the numbers. JSON has all of them. */
+ * Text: what the kernel is made of, then what costs, worst first, with a hint where a change of the source
+ * would help, then every decision in the order of the source. The worth of a place is the decision's cost
+ * (CPU_DECISIONS) times 8 for each loop around: an order to look at, not a time. The text shows the first
+ * variant, which runs where the threadgroup's rows fit; of the others it gives the numbers. JSON has all of
+ * them. */
 #include "compiler/cpu/report.h"
 
 #include <inttypes.h>
@@ -62,26 +63,40 @@ static uint64_t worth(const cpu_report *r, const cpu_note_record *n)
 static void hint_of_order(const cpu_note_record *n, tb_text *out)
 {
     char line[32] = "";
-    if (n->reason_line && n->reason_line != n->line) snprintf(line, sizeof line, " (line %u)", n->reason_line);
+    if (n->reason_line && n->reason_line != n->line)
+        snprintf(line, sizeof line, " (line %u)", n->reason_line);
     switch (n->reason) {
     case CPU_REASON_MEMORY:
-        tb_text_printf(out, "the index comes from memory%s, so neighbouring threads touch unrelated places: sort the indices, or "
-                            "copy the table to threadgroup memory first", line);
+        tb_text_printf(out,
+            "the index comes from memory%s, so neighbouring threads touch unrelated places: sort the "
+            "indices, or "
+            "copy the table to threadgroup memory first",
+            line);
         return;
     case CPU_REASON_STRIDE:
-        tb_text_printf(out, "the stride is a run-time value%s: make it a function constant or a template parameter, or let "
-                            "neighbouring threads take neighbouring elements", line);
+        tb_text_printf(out,
+            "the stride is a run-time value%s: make it a function constant or a template parameter, or let "
+            "neighbouring threads take neighbouring elements",
+            line);
         return;
     case CPU_REASON_DIVISION:
-        tb_text_printf(out, "the index goes through a division or remainder%s: launch a grid of two or three dimensions instead of "
-                            "dividing a position, or divide by a constant power of two", line);
+        tb_text_printf(out,
+            "the index goes through a division or remainder%s: launch a grid of two or three dimensions "
+            "instead of "
+            "dividing a position, or divide by a constant power of two",
+            line);
         return;
     case CPU_REASON_BITS:
-        tb_text_printf(out, "the index goes through bit operations%s in which no constant distance between threads can be seen", line);
+        tb_text_printf(out,
+            "the index goes through bit operations%s in which no constant distance between threads can be "
+            "seen",
+            line);
         return;
     case CPU_REASON_CONTROL:
-        tb_text_printf(out, "each thread chooses the address by a condition or a loop%s: choose between values, not between "
-                            "addresses, or count in steps that are the same for all threads", line);
+        tb_text_printf(out,
+            "each thread chooses the address by a condition or a loop%s: choose between values, not between "
+            "addresses, or count in steps that are the same for all threads",
+            line);
         return;
     default: return;
     }
@@ -92,9 +107,11 @@ static void hint(const cpu_note_record *n, tb_text *out)
     switch (n->decision) {
     case CPU_LANES:
         if (n->is_volatile)
-            tb_text_puts(out, "the access is volatile; a plain one, or one after a barrier, is done for all threads at once");
+            tb_text_puts(out, "the access is volatile; a plain one, or one after a barrier, is done for all "
+                              "threads at once");
         else if (n->size < 4 && !n->reason)
-            tb_text_puts(out, "elements of less than 32 bits have no gather or masked access here: load 32 bits and take them apart");
+            tb_text_puts(out, "elements of less than 32 bits have no gather or masked access here: load 32 "
+                              "bits and take them apart");
         else
             hint_of_order(n, out);
         break;
@@ -103,20 +120,26 @@ static void hint(const cpu_note_record *n, tb_text *out)
     case CPU_ROWS: hint_of_order(n, out); break;
     case CPU_INTERLEAVED:
         if (n->stride > LARGE_STRIDE || n->stride < -LARGE_STRIDE)
-            tb_text_printf(out, "neighbouring threads are %" PRId64 " bytes apart, each on a cache line of its own: exchange loops or "
-                                "transpose the data", n->stride);
+            tb_text_printf(out,
+                "neighbouring threads are %" PRId64
+                " bytes apart, each on a cache line of its own: exchange loops or "
+                "transpose the data",
+                n->stride);
         break;
     case CPU_ATOMIC_LOCKED:
-        tb_text_puts(out, n->reason ? "count in threadgroup memory, where no lock is needed, and add the sums at the end"
-                                    : "reduce in the SIMD-group first (simd_sum, simd_max) and let one thread update");
+        tb_text_puts(out,
+            n->reason ? "count in threadgroup memory, where no lock is needed, and add the sums at the end"
+                      : "reduce in the SIMD-group first (simd_sum, simd_max) and let one thread update");
         break;
     case CPU_DIVISION_WIDE: tb_text_puts(out, "divide in 32 bits where the values fit"); break;
     case CPU_LOOP_DIVERGENT:
-        tb_text_puts(out, "the SIMD-group runs as long as its slowest thread: give neighbouring threads work of equal length");
+        tb_text_puts(out, "the SIMD-group runs as long as its slowest thread: give neighbouring threads work "
+                          "of equal length");
         break;
     case CPU_BARRIER:
         if (n->saved + n->loaded > LARGE_CONTEXT)
-            tb_text_puts(out, "fewer values that live across the barrier (private arrays most of all) make it cheaper");
+            tb_text_puts(out,
+                "fewer values that live across the barrier (private arrays most of all) make it cheaper");
         break;
     default: break;
     }
@@ -132,17 +155,22 @@ static void describe(const printer *p, const cpu_note_record *n, tb_text *out)
     if (is_access(n->decision) || is_atomic(n->decision)) {
         if (is_access(n->decision)) tb_text_puts(out, n->store ? " store" : " load");
         const char *name = n->argument < 0 ? NULL : p->c->argument(p->c->data, n->argument);
-        tb_text_printf(out, " of %d byte%s %s ", n->size, n->size == 1 ? "" : "s", n->store ? "to" : is_atomic(n->decision) ? "in" : "from");
+        tb_text_printf(out, " of %d byte%s %s ", n->size, n->size == 1 ? "" : "s",
+            n->store                 ? "to"
+            : is_atomic(n->decision) ? "in"
+                                     : "from");
         if (name)
             tb_text_printf(out, "'%s'", name);
         else
             tb_text_puts(out, spaces[n->space]);
     }
-    if (n->decision == CPU_INTERLEAVED && n->has_stride) tb_text_printf(out, ", stride %" PRId64 " bytes", n->stride);
+    if (n->decision == CPU_INTERLEAVED && n->has_stride)
+        tb_text_printf(out, ", stride %" PRId64 " bytes", n->stride);
     if (n->operation && n->decision != CPU_LOG) tb_text_printf(out, " %s", n->operation);
     if (n->decision == CPU_BARRIER)
         tb_text_printf(out, ", saves %zu and loads %zu bytes for each SIMD-group", n->saved, n->loaded);
-    if (n->decision == CPU_BRANCH_DIVERGENT && n->guarded) tb_text_puts(out, ", ways without a thread are skipped");
+    if (n->decision == CPU_BRANCH_DIVERGENT && n->guarded)
+        tb_text_puts(out, ", ways without a thread are skipped");
     if (n->masked && n->decision != CPU_BRANCH_DIVERGENT) tb_text_puts(out, ", under a mask");
     if (n->is_volatile) tb_text_puts(out, ", volatile");
 }
@@ -150,7 +178,8 @@ static void describe(const printer *p, const cpu_note_record *n, tb_text *out)
 static void place_in_loops(const printer *p, const cpu_note_record *n)
 {
     if (n->loop < 0) return;
-    tb_text_puts(p->out, p->r->loops[n->loop].parent < 0 ? ", in the loop at line " : ", in the loops at lines ");
+    tb_text_puts(
+        p->out, p->r->loops[n->loop].parent < 0 ? ", in the loop at line " : ", in the loops at lines ");
     for (int l = n->loop; l >= 0; l = p->r->loops[l].parent)
         tb_text_printf(p->out, "%s%u", l == n->loop ? "" : ", ", p->r->loops[l].line);
 }
@@ -197,7 +226,8 @@ static void summarise(const printer *p, int variant, const char *indent)
     static const struct {
         const char *what;
         cpu_decision from, to;
-    } kinds[] = {{"memory accesses", CPU_UNIFORM, CPU_PRIVATE_CELLS}, {"atomic updates", CPU_ATOMIC_COMBINED, CPU_ATOMIC_LOCKED},
+    } kinds[] = {{"memory accesses", CPU_UNIFORM, CPU_PRIVATE_CELLS},
+        {"atomic updates", CPU_ATOMIC_COMBINED, CPU_ATOMIC_LOCKED},
         {"divisions", CPU_DIVISION_WIDE, CPU_DIVISION}, {"calls thread by thread", CPU_CALL_LANES, CPU_LOG},
         {"collectives", CPU_COLLECTIVE, CPU_COLLECTIVE}, {"branches", CPU_BRANCH_UNIFORM, CPU_BRANCH_FORCED},
         {"loops", CPU_LOOP_UNIFORM, CPU_LOOP_DIVERGENT}, {"barriers", CPU_BARRIER, CPU_BARRIER}};
@@ -210,7 +240,8 @@ static void summarise(const printer *p, int variant, const char *indent)
         tb_text_putc(p->out, '\n');
     }
     if (p->r->variants[variant].context)
-        tb_text_printf(p->out, "%scontext: %zu bytes for each SIMD-group\n", indent, p->r->variants[variant].context);
+        tb_text_printf(
+            p->out, "%scontext: %zu bytes for each SIMD-group\n", indent, p->r->variants[variant].context);
 }
 
 /* ---- Orders ---- */
@@ -243,7 +274,9 @@ static bool is_repeated(const ranked *list, size_t i)
 {
     const cpu_note_record *n = list[i].note;
     for (size_t j = 0; j < i; j++)
-        if (list[j].note->decision == n->decision && list[j].note->line == n->line && list[j].note->file == n->file) return true;
+        if (list[j].note->decision == n->decision && list[j].note->line == n->line &&
+            list[j].note->file == n->file)
+            return true;
     return false;
 }
 
@@ -277,7 +310,8 @@ static void print_all(const printer *p, const ranked *list, size_t count)
     tb_text_puts(p->out, "\nAll decisions, by line\n");
     for (size_t i = 0; i < count; i++) {
         const cpu_note_record *n = list[i].note;
-        if (i == 0 || n->file != file) tb_text_printf(p->out, "%s\n", n->file ? n->file : "(no source position)");
+        if (i == 0 || n->file != file)
+            tb_text_printf(p->out, "%s\n", n->file ? n->file : "(no source position)");
         if (i == 0 || n->file != file || n->line != line) show_line(p, n);
         file = n->file;
         line = n->line;
@@ -296,10 +330,12 @@ static bool print_text(const printer *p)
     for (size_t i = 0; i < r->note_count; i++)
         if (r->notes[i].variant == 0) list[count++] = (ranked){&r->notes[i], worth(r, &r->notes[i]), i};
     tb_text_printf(p->out, "kernel '%s' of %s, engine cpu, %s\n", p->c->kernel, p->c->file, p->c->target);
-    tb_text_printf(p->out, "\nThreadgroups with %s%s\n", r->variant_count > 1 ? "" : "of ", r->variants[0].name);
+    tb_text_printf(
+        p->out, "\nThreadgroups with %s%s\n", r->variant_count > 1 ? "" : "of ", r->variants[0].name);
     summarise(p, 0, "  ");
     for (int v = 1; v < r->variant_count; v++) {
-        tb_text_printf(p->out, "%s %s\n", v + 1 < r->variant_count ? "Threadgroups with" : "Threadgroups of", r->variants[v].name);
+        tb_text_printf(p->out, "%s %s\n", v + 1 < r->variant_count ? "Threadgroups with" : "Threadgroups of",
+            r->variants[v].name);
         summarise(p, v, "  ");
     }
     qsort(list, count, sizeof *list, by_worth);
@@ -394,8 +430,8 @@ static bool print_json(const printer *p)
     return text && !p->out->bad;
 }
 
-tombac_status cpu_report_print(
-    const cpu_report *report, const cpu_report_context *context, bool json, tb_text *out, tombac_error **error)
+tombac_status cpu_report_print(const cpu_report *report, const cpu_report_context *context, bool json,
+    tb_text *out, tombac_error **error)
 {
     printer p = {report, context, out};
     if (report->bad || !report->variant_count) return tb_fail_memory(error);
