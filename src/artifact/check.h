@@ -67,6 +67,9 @@ typedef struct tb_check_info {
 typedef enum tb_check_access {
     TB_CHECK_LOAD, TB_CHECK_STORE, TB_CHECK_ATOMIC
 } tb_check_access;
+/* Or'ed to an access and its space in tombac_check_race: an atomic load; an operation with an order beyond relaxed. */
+#define TB_CHECK_ONLY_READS (UINT32_C(1) << 16)
+#define TB_CHECK_ORDERED (UINT32_C(1) << 17)
 /* GENERIC: a pointer whose memory is not known when the kernel is compiled. */
 typedef enum tb_check_space { TB_CHECK_GENERIC = 0, TB_CHECK_DEVICE = 1, TB_CHECK_THREADGROUP = 3 } tb_check_space;
 typedef enum tb_check_fault { TB_CHECK_DIVISION_BY_ZERO, TB_CHECK_DIVISION_OVERFLOW } tb_check_fault;
@@ -76,6 +79,9 @@ typedef enum tb_check_fault { TB_CHECK_DIVISION_BY_ZERO, TB_CHECK_DIVISION_OVERF
  *   u64  tombac_check_wait(thread, const tb_check_site *, u64 a, u64 b, u64 c, u64 d)
  *   void tombac_check_tick(thread, const tb_check_place *)         countdown reached 0 in a loop
  *   void tombac_check_touch(thread, u64 address, u64 size, u32 access | space << 8, const tb_check_place *)
+ *   void tombac_check_race(thread, u64 address, u64 size, u32 access | space << 8 | ..., const tb_check_place *)
+ *                                                                  called if the thread's `races` is set
+ *   void tombac_check_fence(thread)
  *   void tombac_check_fault(thread, u32 fault, const tb_check_place *)
  *   void tombac_check_log_begin(thread, u32 level, const char *format)
  *   void tombac_check_log_argument(thread, u32 kind, u64 bits)

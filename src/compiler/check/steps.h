@@ -7,6 +7,9 @@
 #include "compiler/ir/cfg.h"
 #include "compiler/ir/support.h"
 
+/* Metadata of loads whose value may not matter, made by msl/__tombac/cooperative.h: no race is looked for. */
+#define CHECK_NO_RACE "nontemporal"
+
 typedef struct check_unit {
     ir_kernel *kernel;
     LLVMModuleRef module;

@@ -15,9 +15,10 @@ static void clear_metadata(check_unit *unit, LLVMValueRef instruction)
     unsigned invariant = LLVMGetMDKindIDInContext(unit->context, "invariant.load", 14);
     unsigned location =
         LLVMGetMDKindIDInContext(unit->context, "dbg", 3); /* LLVM 22 returns it, despite the name */
+    unsigned spread = LLVMGetMDKindIDInContext(unit->context, CHECK_NO_RACE, strlen(CHECK_NO_RACE));
     for (size_t i = 0; i < count; i++) {
         unsigned kind = LLVMValueMetadataEntriesGetKind(entries, (unsigned)i);
-        if (kind != invariant && kind != location) LLVMSetMetadata(instruction, kind, NULL);
+        if (kind != invariant && kind != location && kind != spread) LLVMSetMetadata(instruction, kind, NULL);
     }
     LLVMDisposeValueMetadataEntries(entries);
 }
