@@ -65,6 +65,7 @@ struct check_run {
     check_stacks stacks;
     check_fiber scheduler;
     double deadline; /* monotonic seconds, 0: none */
+    tb_check_extent *extents; /* of the arguments */
     check_range ranges[CHECK_MAX_RANGES];
     size_t range_count;
     check_races *races; /* NULL: they are not looked for */
@@ -96,5 +97,7 @@ _Noreturn void check_stop(check_thread *thread, tombac_status status, const tb_c
 uint64_t tombac_check_wait(tb_check_thread *, const tb_check_site *, uint64_t, uint64_t, uint64_t, uint64_t);
 void tombac_check_tick(tb_check_thread *, const tb_check_place *);
 void tombac_check_touch(tb_check_thread *, uint64_t, uint64_t, uint32_t, const tb_check_place *);
+void tombac_check_bound(
+    tb_check_thread *, uint64_t, uint64_t, uint64_t, uint32_t, uint32_t, const tb_check_place *);
 
 #endif
