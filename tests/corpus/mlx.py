@@ -285,6 +285,8 @@ def all_cases():
     yield "steel/gemm/kernels/steel_gemm_fused_nax", "nax steel_gemm tn float16 edges", steel_gemm("tn", np.float16, 70, 50, 256, True)
     yield "quantized_nax", "nax qmm_t 4 bits float16", qmm_nax(np.float16, 64, 64, 128)
     yield "quantized_nax", "nax qmm_t 4 bits float32", qmm_nax(np.float32, 128, 128, 192)
+    yield "quantized_nax", "nax qmm_t 4 bits float16, rows that are left over", qmm_nax(np.float16, 37, 64, 128)
+    yield "quantized_nax", "nax qmm_t 4 bits float32, rows and columns that are left over", qmm_nax(np.float32, 70, 80, 128)
     yield "scaled_dot_product_attention", "sdpa_vector float32 64", sdpa_vector(np.float32, 64, 100, False)
     yield "scaled_dot_product_attention", "sdpa_vector float16 128 causal", sdpa_vector(np.float16, 128, 65, True)
 

@@ -25,7 +25,7 @@ static void add_string(cpu_kernel *k, LLVMValueRef function, const char *name, c
     LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, attribute);
 }
 
-static void function_attributes(cpu_kernel *k, LLVMValueRef function)
+void cpu_function_attributes(cpu_kernel *k, LLVMValueRef function)
 {
     add_string(k, function, "target-cpu", k->options->target);
     add_string(k, function, "target-features", CPU_TARGET_FEATURES);
@@ -164,7 +164,7 @@ static void declare_step(cpu_kernel *k, const char *name)
     LLVMTypeRef *types = cpu_alloc(&k->job, count + PARAM_COUNT, sizeof *types);
     k->step = LLVMAddFunction(k->module, name, step_type(k, types));
     LLVMSetLinkage(k->step, LLVMInternalLinkage);
-    function_attributes(k, k->step);
+    cpu_function_attributes(k, k->step);
     copy_parameter_attributes(k, k->step);
     add_parameter_attributes(k, k->step, count + PARAM_DISPATCH, dispatch);
     add_parameter_attributes(k, k->step, count + PARAM_MEMORY, own);
@@ -474,7 +474,7 @@ void cpu_entry_emit(cpu_kernel *k, const cpu_variant *variants, int count)
     LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(k->context), types, 3, 0);
     static const char *const dispatch_attributes[] = {"noalias", "readonly", "nonnull", NULL};
     e.function = LLVMAddFunction(k->module, TB_CPU_ENTRY, type);
-    function_attributes(k, e.function);
+    cpu_function_attributes(k, e.function);
     add_parameter_attributes(k, e.function, 0, dispatch_attributes);
     e.arguments = cpu_alloc(&k->job, e.kernel_arguments + PARAM_COUNT, sizeof *e.arguments);
     cpu_debug_entry(k, e.function);
