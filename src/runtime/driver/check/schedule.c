@@ -3,7 +3,7 @@
  * SIMD-groups take turns. In its turn a SIMD-group runs each ready thread until it waits or ends; when none
  * is ready, the threads that wait at the lowest site are its active lanes: their operation is computed, they
  * are ready again. Threads at a threadgroup barrier stay there until every live thread of the threadgroup
- * waits at the same one. When nothing can run and that does not hold, threads wait at different barriers,
+ * waits at the same one; copies of a barrier that templates and inlining make of one line of the source are the same. When nothing can run and that does not hold, threads wait at different barriers,
  * which is reported. A thread whose countdown ended gives up its turn, so that a thread that spins on another
  * one's store does not keep that one from running.
  *
@@ -194,6 +194,16 @@ static void report_divergent_barrier(check_run *run, const check_thread *a, cons
     tb_error_set_location(run->error, a->site->place.file, a->site->place.line, 0);
 }
 
+/* A barrier of a template, or of a function that is called at several places, is in the code more than once. Threads of
+ * different SIMD-groups may wait at different copies: for the hardware they have all arrived. */
+static bool same_barrier(const check_run *run, const check_thread *one, const check_thread *other)
+{
+    const tb_check_site *a = one->site, *b = other->site;
+    bool together = (one - run->threads) / TB_SIMD_WIDTH == (other - run->threads) / TB_SIMD_WIDTH;
+    if (a->order == b->order || together) return a->order == b->order;
+    return a->place.file && b->place.file && a->place.line == b->place.line && !strcmp(a->place.file, b->place.file);
+}
+
 /* All live threads wait at barriers. True where they were released. */
 static bool release_barrier(check_run *run)
 {
@@ -201,11 +211,11 @@ static bool release_barrier(check_run *run)
     for (uint32_t i = 0; i < run->thread_count; i++) {
         const check_thread *thread = &run->threads[i];
         if (thread->state != CHECK_BARRIER) continue;
-        if (one && one->site->order != thread->site->order) {
+        if (one && !same_barrier(run, one, thread)) {
             report_divergent_barrier(run, one, thread);
             return false;
         }
-        if (!one) one = thread;
+        if (!one || i % TB_SIMD_WIDTH == 0) one = thread;
     }
     if (one) check_races_barrier(run->races, one->site->flags);
     for (uint32_t i = 0; i < run->thread_count; i++) {
