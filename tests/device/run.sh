@@ -1,9 +1,9 @@
 #!/bin/sh
 # Runs in a folder that package.sh made, on a machine with an NVIDIA GPU; needs no compiler. Arguments are filters for the
 # conformance suite. Prints what failed and, at the end, "N passed, N failed".
-place=/tmp/tombac-device
-rm -rf $place
-cp -r "$(dirname "$0")" $place && cd $place || exit 2
+place=${PLACE:-/tmp/tombac-device}
+rm -rf "$place"
+cp -r "$(dirname "$0")" "$place" && cd "$place" || exit 2
 export LD_LIBRARY_PATH="$PWD/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 export TOMBAC_CACHE="$PWD/cache" TOMBAC_CC=/dev/null/none TOMBAC_TIME_LIMIT="${TOMBAC_TIME_LIMIT:-10}"
 passed=0 failed=0
