@@ -22,7 +22,12 @@ static int is(const char *mode)
 }
 
 /* Copies so far, for tests. */
-static _Atomic unsigned uploads, downloads;
+static _Atomic unsigned uploads, downloads, peer_copies, own_copies;
+EXPORT void fake_cuda_device_copies(unsigned *peer, unsigned *own)
+{
+    *peer = peer_copies;
+    *own = own_copies;
+}
 EXPORT void fake_cuda_copies(unsigned *up, unsigned *down)
 {
     *up = uploads;
@@ -79,7 +84,7 @@ EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device)
 }
 EXPORT int cuDevicePrimaryCtxRetain(void **context, int device)
 {
-    return *context = (void *)(uintptr_t)0x1000, 0;
+    return *context = (void *)(uintptr_t)(0x1000 + device), 0;
 }
 EXPORT int cuDevicePrimaryCtxRelease_v2(int device)
 {
@@ -166,6 +171,27 @@ EXPORT int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t size, void *stre
 {
     downloads++;
     return memcpy(to, (const void *)(uintptr_t)from, size), 0;
+}
+
+EXPORT int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, void *stream)
+{
+    own_copies++;
+    return memmove((void *)(uintptr_t)to, (const void *)(uintptr_t)from, size), 0;
+}
+EXPORT int cuMemcpyPeerAsync(
+    uint64_t to, void *to_context, uint64_t from, void *from_context, size_t size, void *stream)
+{
+    peer_copies++;
+    if (to_context == from_context) return 1;
+    return memcpy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, size), 0;
+}
+EXPORT int cuDeviceCanAccessPeer(int *can, int device, int peer)
+{
+    return *can = 1, device == peer ? 101 : 0;
+}
+EXPORT int cuMemPoolSetAccess(void *pool, const void *list, size_t count)
+{
+    return 0;
 }
 
 EXPORT int cuStreamCreate(void **stream, unsigned flags)

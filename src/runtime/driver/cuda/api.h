@@ -23,6 +23,12 @@ enum {
     CUDA_ERROR_NOT_FOUND = 500,
     CUDA_ERROR_NOT_READY = 600
 };
+/* CUmemAccessDesc: who may use a pool's memory, and how. */
+typedef struct cuda_access {
+    int location_type, location, flags;
+} cuda_access;
+enum { CUDA_LOCATION_DEVICE = 1, CUDA_ACCESS_READ_WRITE = 3 };
+
 enum { CUDA_HOST_MAPPED = 2 };    /* registered memory: kernels may use it in place */
 enum { CUDA_POOL_THRESHOLD = 4 }; /* bytes that a pool keeps when they are free, uint64_t */
 enum { CUDA_ATTRIBUTE_MAJOR = 75, CUDA_ATTRIBUTE_MINOR = 76 };
@@ -56,6 +62,12 @@ enum { CUDA_JIT_ERROR_LOG = 5, CUDA_JIT_ERROR_LOG_SIZE = 6 };
     X(host_address, cuMemHostGetDevicePointer_v2, (cuda_address * address, void *memory, unsigned flags))    \
     X(upload, cuMemcpyHtoDAsync_v2, (cuda_address to, const void *from, size_t size, cuda_stream *stream))   \
     X(download, cuMemcpyDtoHAsync_v2, (void *to, cuda_address from, size_t size, cuda_stream *stream))       \
+    X(copy, cuMemcpyDtoDAsync_v2, (cuda_address to, cuda_address from, size_t size, cuda_stream * stream))   \
+    X(copy_peer, cuMemcpyPeerAsync,                                                                          \
+        (cuda_address to, cuda_context * to_context, cuda_address from, cuda_context * from_context,         \
+            size_t size, cuda_stream *stream))                                                               \
+    X(can_access_peer, cuDeviceCanAccessPeer, (int *can, cuda_device device, cuda_device peer))              \
+    X(pool_access, cuMemPoolSetAccess, (cuda_pool * pool, const cuda_access *list, size_t count))            \
     X(stream_create, cuStreamCreate, (cuda_stream * *stream, unsigned flags))                                \
     X(stream_destroy, cuStreamDestroy_v2, (cuda_stream * stream))                                            \
     X(stream_query, cuStreamQuery, (cuda_stream * stream))                                                   \

@@ -23,6 +23,7 @@ typedef struct cuda_lane {
 typedef struct cuda_gpu {
     cuda_api api;
     cuda_device device;
+    size_t number; /* as CUDA counts GPUs */
     cuda_context *context;
     unsigned capability; /* 80 for 8.0 */
     size_t size;         /* of its memory, bytes */
@@ -33,6 +34,8 @@ typedef struct cuda_gpu {
     cuda_mirror *mirrors; /* all, least recently used last */
     pthread_cond_t released; /* a mirror has no users any more */
     cuda_stream *memory;  /* allocates and frees */
+    pthread_mutex_t collecting; /* held during a collective operation */
+    uint64_t peers; /* bit n: GPU n may use this one's memory, as far as that was asked for */
 } cuda_gpu;
 
 typedef struct cuda_literal {
@@ -73,13 +76,16 @@ void cuda_free(cuda_gpu *gpu, cuda_address address);
 
 /* mirror.c: the GPU's copies of the host's allocations. */
 
-/* Holds the memory's copy for a launch that will read it, and write it too if `writable`; copies to it on `stream` what
- * is newer on the host. Each must be given back by cuda_mirror_release. */
-tombac_status cuda_mirror_use(cuda_gpu *gpu, rt_memory *memory, cuda_stream *stream, cuda_address *address,
-    tombac_error **error);
+/* Holds the memory's copy for a launch; copies to it on `stream` what is newer on the host, unless all of it will be
+ * `overwritten`. Each must be given back by cuda_mirror_release. */
+tombac_status cuda_mirror_use(cuda_gpu *gpu, rt_memory *memory, bool overwritten, cuda_stream *stream,
+    cuda_address *address, tombac_error **error);
 /* After the launch. `written`: the kernel may have changed it; `arrived`: what cuda_mirror_use copied is there. */
 tombac_status cuda_mirror_release(cuda_gpu *gpu, rt_memory *memory, cuda_stream *stream, bool written,
     bool arrived, tombac_error **error);
+/* Whether the GPU's own memory has the newest content. The runtime's order of operations keeps the answer true for who may use
+ * the memory. */
+bool cuda_mirror_is_there(cuda_gpu *gpu, rt_memory *memory);
 /* Frees the copies of memory that no launch uses at the moment; true if there were any. */
 bool cuda_mirror_evict(cuda_gpu *gpu);
 tombac_status cuda_mirror_to_host(void *gpu, rt_memory *memory, tombac_error **error);
@@ -115,6 +121,15 @@ tombac_status cuda_uses_close(cuda_uses *uses, bool ran, bool abandoned, tombac_
 /* launch.c: launches one behind the other on one stream; as rt_driver.run_all. */
 tombac_status cuda_run_all(cuda_gpu *gpu, rt_code *const *codes, const rt_run *const *runs, size_t count,
     size_t *failed, tombac_error **error);
+
+/* copy.c; as rt_driver.copy. */
+tombac_status cuda_copy(
+    void *from_state, const rt_part *from, void *to_state, const rt_part *to, bool *done, tombac_error **error);
+
+/* nccl.c: groups of GPUs; as in rt_driver. */
+tombac_status cuda_group_open(void *const *states, size_t count, void **group, tombac_error **error);
+void cuda_group_close(void *group);
+tombac_status cuda_collect(void *group, const rt_collective *what, bool *done, tombac_error **error);
 
 /* record.c: prints log records in the order of threadgroups and threads, and turns the first failed assertion
  * into an error. `bytes` is what follows the tb_cuda_records. */

@@ -227,4 +227,8 @@ const rt_driver rt_driver_cuda = {.name = "cuda",
     .load_on = load,
     .run = run,
     .run_all = run_all,
-    .unload = unload};
+    .unload = unload,
+    .copy = cuda_copy,
+    .group_open = cuda_group_open,
+    .group_close = cuda_group_close,
+    .collect = cuda_collect};

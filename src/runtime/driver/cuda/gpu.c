@@ -83,6 +83,7 @@ void cuda_gpu_close(cuda_gpu *gpu)
     }
     if (gpu->has_mutex) {
         pthread_mutex_destroy(&gpu->mutex);
+        pthread_mutex_destroy(&gpu->collecting);
         pthread_cond_destroy(&gpu->released);
     }
     if (gpu->context) gpu->api.context_release(gpu->device);
@@ -127,8 +128,9 @@ static tombac_status open_memory(cuda_gpu *gpu, tombac_error **error)
 
 tombac_status cuda_gpu_open(cuda_gpu *gpu, size_t number, tombac_error **error)
 {
-    *gpu = (cuda_gpu){.has_mutex = true};
+    *gpu = (cuda_gpu){.has_mutex = true, .number = number};
     pthread_mutex_init(&gpu->mutex, NULL);
+    pthread_mutex_init(&gpu->collecting, NULL);
     pthread_cond_init(&gpu->released, NULL);
     tombac_status status = cuda_api_open(&gpu->api, error);
     if (status == TOMBAC_OK) status = open_device(gpu, number, error);

@@ -50,7 +50,7 @@ tombac_status cuda_uses_find(
         cuda_use *made = &uses->list[uses->count];
         *made = (cuda_use){.memory = binding->memory};
         tombac_status status =
-            cuda_mirror_use(uses->gpu, binding->memory, uses->stream, &made->address, error);
+            cuda_mirror_use(uses->gpu, binding->memory, false, uses->stream, &made->address, error);
         if (status != TOMBAC_OK) return status;
         *slot = (uint32_t)++uses->count;
     }
