@@ -366,7 +366,8 @@ static bool second_ran(void)
     return result;
 }
 
-/* The entry that counts on multiples of 16 is only taken where there are such. */
+/* The entry for plain launches is only taken for these: multiples of 16 where the code counts on them, whole threadgroups of whole
+ * SIMD-groups, no more threads than it takes (here 512). */
 static void test_entries(void **state)
 {
     static const char text[] =
@@ -379,8 +380,14 @@ static void test_entries(void **state)
         size_t in;
         uint64_t stride;
         bool second;
-    } cases[] = {{0, 16, false}, {16, 32, false}, {4, 16, true}, {0, 8, true}, {0, 0, false},
-        {0, UINT64_C(1) << 63, false}, {0, 17, true}};
+        tombac_size3 grid, group;
+    } cases[] = {{0, 16, false, {32, 1, 1}, {32, 1, 1}}, {16, 32, false, {32, 1, 1}, {32, 1, 1}},
+        {4, 16, true, {32, 1, 1}, {32, 1, 1}}, {0, 8, true, {32, 1, 1}, {32, 1, 1}},
+        {0, 0, false, {32, 1, 1}, {32, 1, 1}}, {0, UINT64_C(1) << 63, false, {32, 1, 1}, {32, 1, 1}},
+        {0, 17, true, {32, 1, 1}, {32, 1, 1}}, {0, 16, false, {64, 6, 4}, {16, 2, 4}},
+        {0, 16, true, {33, 1, 1}, {32, 1, 1}}, {0, 16, true, {32, 5, 1}, {32, 2, 1}},
+        {0, 16, true, {48, 1, 1}, {48, 1, 1}}, {0, 16, false, {512, 1, 1}, {512, 1, 1}},
+        {0, 16, true, {544, 1, 1}, {544, 1, 1}}, {0, 16, true, {32, 1, 70000}, {32, 1, 1}}};
     fixture f;
     tombac_error *error = NULL;
     mode(NULL);
@@ -393,9 +400,8 @@ static void test_entries(void **state)
         error);
     require(tombac_kernel_create(library, "four", NULL, 0, &kernel, &error), error);
     require(tombac_launch_create(kernel, &launch, &error), error);
-    require(
-        tombac_launch_set_threads(launch, (tombac_size3){1, 1, 1}, (tombac_size3){1, 1, 1}, &error), error);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        require(tombac_launch_set_threads(launch, cases[i].grid, cases[i].group, &error), error);
         struct {
             uint32_t first;
             uint64_t stride;

@@ -60,8 +60,14 @@ void cuda_align(ir_kernel *kernel, const char *kinds, const cuda_assumptions *as
 bool cuda_matrix_used(const ir_kernel *kernel);
 void cuda_matrix_lower(ir_kernel *kernel);
 
-/* entry.c: the kernel's body moves into TB_CUDA_ENTRY, which becomes kernel->function; appends the header
- * line's kinds of arguments to `kinds`. *thread as above. */
-tombac_status cuda_entry_build(ir_kernel *kernel, tb_text *kinds, LLVMValueRef *thread, tombac_error **error);
+/* entry.c: the kernel's body moves into TB_CUDA_ENTRY, which becomes kernel->function, in the form for every launch; appends
+ * the header line's kinds of arguments to `kinds`. *thread as above. `threadgroup` as in cuda_options. */
+tombac_status cuda_entry_build(ir_kernel *kernel, const uint32_t threadgroup[3], tb_text *kinds,
+    LLVMValueRef *thread, tombac_error **error);
+/* Makes of it the form for plain launches. */
+void cuda_entry_make_plain(ir_kernel *kernel);
+/* Says how many threads its blocks have: exactly where that is known, else at most as many as the manifest says; in the
+ * plain form as many as its registers allow, which the driver asks for. */
+void cuda_entry_limit(ir_kernel *kernel, const uint32_t threadgroup[3], bool plain);
 
 #endif

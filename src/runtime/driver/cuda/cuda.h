@@ -52,7 +52,8 @@ typedef struct cuda_code {
     cuda_gpu *gpu;
     const rt_manifest *manifest;
     cuda_module *module;
-    cuda_function *function, *unaligned; /* the second, or NULL, where a buffer or a number is no multiple of 16 */
+    cuda_function *plain, *general; /* entries (artifact/cuda.h) */
+    uint32_t plain_threads;         /* that a threadgroup of the first may have */
     cuda_number *multiples;
     size_t multiple_count;
     bool records;

@@ -165,11 +165,23 @@ static tombac_status read_literals(cuda_code *code, tombac_error **error)
     return status == TOMBAC_OK ? cuda_api_check(api, result, "reading the kernel's strings", error) : status;
 }
 
+/* `entry` is the name of the first, with room for the second's. */
+static tombac_status find_entries(cuda_code *code, char *entry, tombac_error **error)
+{
+    const cuda_api *api = &code->gpu->api;
+    int threads = 0;
+    cuda_result result = api->module_function(&code->plain, code->module, entry);
+    if (!result) result = api->function_attribute(&threads, CUDA_FUNCTION_MAX_THREADS, code->plain);
+    if (!result) result = api->module_function(&code->general, code->module, strcat(entry, TB_CUDA_GENERAL));
+    code->plain_threads = threads > 0 ? (uint32_t)threads : 0;
+    return cuda_api_check(api, result, "loading the kernel", error);
+}
+
 static tombac_status load(void *state, const void *object, size_t size, const rt_manifest *manifest,
     rt_code **handle, tombac_error **error)
 {
     cuda_code *code = calloc(1, sizeof *code);
-    char *text = strndup(object, size), entry[64 + sizeof TB_CUDA_UNALIGNED];
+    char *text = strndup(object, size), entry[64 + sizeof TB_CUDA_GENERAL];
     if (!code || !text) {
         free(code);
         free(text);
@@ -177,20 +189,10 @@ static tombac_status load(void *state, const void *object, size_t size, const rt
     }
     code->gpu = state;
     code->manifest = manifest;
-    const cuda_api *api = &code->gpu->api;
     tombac_status status = read_header(code, text, entry, error);
     if (status == TOMBAC_OK) status = cuda_gpu_enter(code->gpu, error);
     if (status == TOMBAC_OK) status = load_module(code, text, error);
-    if (status == TOMBAC_OK) {
-        cuda_result result = api->module_function(&code->function, code->module, entry);
-        status = cuda_api_check(api, result, "loading the kernel", error);
-    }
-    if (status == TOMBAC_OK) {
-        strcat(entry, TB_CUDA_UNALIGNED);
-        cuda_result result = api->module_function(&code->unaligned, code->module, entry);
-        if (result) code->unaligned = NULL;
-        if (result != CUDA_ERROR_NOT_FOUND) status = cuda_api_check(api, result, "loading the kernel", error);
-    }
+    if (status == TOMBAC_OK) status = find_entries(code, entry, error);
     if (status == TOMBAC_OK) status = read_literals(code, error);
     free(text);
     if (status == TOMBAC_OK)
@@ -214,6 +216,7 @@ static tombac_status run_all(void *state, rt_code *const *codes, const rt_run *c
 
 extern const rt_driver rt_driver_cuda;
 const rt_driver rt_driver_cuda = {.name = "cuda",
+    .specialises = true,
     .available = available,
     .count = count,
     .names = names,

@@ -79,12 +79,20 @@ static bool are_multiples(const cuda_code *code, const rt_run *run)
     return rest % ALIGNED == 0;
 }
 
+static bool is_plain(const cuda_code *code, const rt_run *run, uint32_t threads)
+{
+    const tb_dispatch *d = &run->dispatch;
+    for (int i = 0; i < 3; i++)
+        if (d->threads_per_grid[i] % d->dispatch_threads_per_threadgroup[i]) return false;
+    return threads % TB_SIMD_WIDTH == 0 && threads <= code->plain_threads && are_multiples(code, run);
+}
+
+/* *aligned: all buffers are. */
 static tombac_status bind_arguments(
-    batch *b, const cuda_code *code, const rt_run *run, tb_cuda_launch *launch, cuda_function **function)
+    batch *b, const cuda_code *code, const rt_run *run, tb_cuda_launch *launch, bool *aligned)
 {
     const rt_manifest *manifest = code->manifest;
     size_t n = 0, offset = manifest->static_threadgroup_memory;
-    bool aligned = code->unaligned && are_multiples(code, run);
     tombac_status status = TOMBAC_OK;
     b->parameters[n++] = launch;
     for (size_t i = 0; i < manifest->argument_count && status == TOMBAC_OK; i++) {
@@ -93,7 +101,7 @@ static tombac_status bind_arguments(
         case 'p':
             status =
                 cuda_uses_find(&b->uses, binding, manifest->arguments[i].writable, &b->values[i], b->error);
-            aligned = aligned && b->values[i] % ALIGNED == 0;
+            *aligned = *aligned && b->values[i] % ALIGNED == 0;
             b->parameters[n++] = &b->values[i];
             break;
         case 'v': b->parameters[n++] = binding->address; break;
@@ -106,7 +114,6 @@ static tombac_status bind_arguments(
         default: break;
         }
     }
-    *function = aligned || !code->unaligned ? code->function : code->unaligned;
     return status;
 }
 
@@ -133,15 +140,17 @@ static tombac_status start(batch *b, const cuda_code *code, const rt_run *run)
     tb_cuda_launch launch = {.dispatch = run->dispatch};
     unsigned grid[3] = {0};
     tombac_status status = code->records ? make_records(b, &launch) : TOMBAC_OK;
-    cuda_function *function = NULL;
-    if (status == TOMBAC_OK) status = bind_arguments(b, code, run, &launch, &function);
+    bool aligned = true;
+    if (status == TOMBAC_OK) status = bind_arguments(b, code, run, &launch, &aligned);
     if (status == TOMBAC_OK) status = place(run, &launch, grid, b->error);
     if (status != TOMBAC_OK) return status;
     const uint32_t *size = run->dispatch.dispatch_threads_per_threadgroup;
-    unsigned block = (size[0] * size[1] * size[2] + TB_SIMD_WIDTH - 1) / TB_SIMD_WIDTH * TB_SIMD_WIDTH;
+    uint32_t threads = size[0] * size[1] * size[2];
+    unsigned block = (threads + TB_SIMD_WIDTH - 1) / TB_SIMD_WIDTH * TB_SIMD_WIDTH;
+    bool plain = aligned && !launch.linear && is_plain(code, run, threads);
     cuda_result result = run->seconds ? b->api->event_record(b->lane->begin, b->stream) : 0;
     if (!result)
-        result = b->api->launch(function, grid[0], grid[1], grid[2], block, 1, 1,
+        result = b->api->launch(plain ? code->plain : code->general, grid[0], grid[1], grid[2], block, 1, 1,
             (unsigned)run->threadgroup_memory, b->stream, b->parameters, NULL);
     if (!result && run->seconds) result = b->api->event_record(b->lane->end, b->stream);
     return check(b, result, "starting the kernel");
