@@ -64,7 +64,7 @@ static tombac_status load(
     const tombac_device *device = j->library->device;
     if (status == TOMBAC_OK)
         status = device->driver->load_on
-                     ? device->driver->load_on(device->driver_state, object->data, object->size,
+                     ? device->driver->load_on(device->driver_state, j->cache, object->data, object->size,
                            &kernel->manifest, &kernel->code, error)
                      : device->driver->load(
                            object->data, object->size, &kernel->manifest, &kernel->code, error);
@@ -143,6 +143,7 @@ static tombac_status from_bundle(const job *j, tombac_kernel *kernel, tombac_err
 
 static tombac_status make(job *j, tombac_kernel *kernel, tombac_error **error)
 {
+    j->cache = &j->library->device->cache;
     if (j->library->bundle) return from_bundle(j, kernel, error);
     tombac_status status = rt_cache_key(&j->request, &j->key, error);
     if (status != TOMBAC_OK) return status;

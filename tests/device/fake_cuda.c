@@ -4,10 +4,11 @@
  * copies. And programs that run on it fill the compile cache with the kernels of a device that this machine
  * does not have.
  *
- * $FAKE_CUDA: "sm_80" a GPU of compute capability 8.0 (else 9.0); "none" no GPU; "two" two of them; "memory" allocations fail;
- * "fault" the launch fails as for an illegal address; "hang" it never ends; "jit" modules do not load; "fill"
+ * $FAKE_CUDA: "sm_80" a GPU of compute capability 8.0 (else 9.0); "none" no GPU; "two" two of them; "memory" allocations fail; "dead" a
+ * kernel failed before; "old" the driver knows no such PTX; "fault" the launch fails as for an illegal address; "hang" it never ends; "jit" modules do not load; "fill"
  * a launch writes 0x5a into the first byte of every buffer that it gets by address, "small" the same with room for two
  * buffers. */
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,6 +51,10 @@ EXPORT int cuInit(unsigned flags)
 {
     return is("none") ? 100 : 0;
 }
+EXPORT int cuDriverGetVersion(int *version)
+{
+    return *version = 12040, 0;
+}
 EXPORT int cuGetErrorName(int result, const char **name)
 {
     *name = result == 2     ? "CUDA_ERROR_OUT_OF_MEMORY"
@@ -83,7 +88,7 @@ EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device)
 }
 EXPORT int cuDevicePrimaryCtxRetain(void **context, int device)
 {
-    return *context = (void *)(uintptr_t)(0x1000 + device), 0;
+    return *context = (void *)(uintptr_t)(0x1000 + device), is("dead") ? 700 : 0;
 }
 EXPORT int cuDevicePrimaryCtxRelease_v2(int device)
 {
@@ -94,14 +99,68 @@ EXPORT int cuCtxSetCurrent(void *context)
     return 0;
 }
 
+/* Code of the GPU is the PTX behind a word. */
+static const char code_word[] = "cubin";
+static _Atomic unsigned compiled, loaded_code;
+EXPORT void fake_cuda_modules(unsigned *from_ptx, unsigned *from_code)
+{
+    *from_ptx = compiled;
+    *from_code = loaded_code;
+}
+
+static int compile(unsigned count, const int *options, void **values)
+{
+    compiled++;
+    if (is("old")) return 222;
+    if (!is("jit")) return 0;
+    for (unsigned i = 0; i < count; i++)
+        if (options[i] == 5) strcpy(values[i], "ptxas: a made-up complaint");
+    return 218;
+}
+
+typedef struct link {
+    unsigned count;
+    int options[4];
+    void *values[4];
+    char *image;
+} link_state;
+
+EXPORT int cuLinkCreate_v2(unsigned count, const int *options, void **values, link_state **out)
+{
+    link_state *made = calloc(1, sizeof *made);
+    if (!made || count > 4) return 1;
+    made->count = count;
+    memcpy(made->options, options, count * sizeof *options);
+    memcpy(made->values, values, count * sizeof *values);
+    return *out = made, 0;
+}
+EXPORT int cuLinkAddData_v2(link_state *link, int type, const char *data, size_t size, const char *name, unsigned count,
+    const int *options, void **values)
+{
+    if (type != 1 || data[size - 1]) return 1;
+    link->image = malloc(size + sizeof code_word);
+    if (!link->image) return 2;
+    strcat(strcpy(link->image, code_word), data);
+    return compile(link->count, link->options, link->values);
+}
+EXPORT int cuLinkComplete(link_state *link, void **image, size_t *size)
+{
+    *image = link->image;
+    return *size = strlen(link->image) + 1, 0;
+}
+EXPORT int cuLinkDestroy(link_state *link)
+{
+    free(link->image);
+    return free(link), 0;
+}
+
 EXPORT int cuModuleLoadDataEx(
     void **out, const char *image, unsigned count, const int *options, void **values)
 {
-    if (is("jit")) {
-        for (unsigned i = 0; i < count; i++)
-            if (options[i] == 5) strcpy(values[i], "ptxas: a made-up complaint");
-        return 218;
-    }
+    bool code = !strncmp(image, code_word, sizeof code_word - 1);
+    int result = code ? 0 : compile(count, options, values);
+    if (result) return result;
+    if (code) image += sizeof code_word - 1, loaded_code++;
     module *made = calloc(1, sizeof *made);
     if (!made) return 2;
     const char *at = image;

@@ -8,6 +8,7 @@
 
 #include "artifact/abi.h"
 #include "base/error.h"
+#include "runtime/cache.h"
 #include "runtime/manifest.h"
 
 #include <stdatomic.h>
@@ -108,9 +109,10 @@ typedef struct rt_driver {
      * or an unknown symbol is TOMBAC_ERROR_ARTIFACT. */
     tombac_status (*load)(
         const void *object, size_t size, const rt_manifest *manifest, rt_code **code, tombac_error **error);
-    /* Instead of `load`, for drivers with `open`: the same with the device's state, which outlives the code. */
-    tombac_status (*load_on)(void *state, const void *object, size_t size, const rt_manifest *manifest,
-        rt_code **code, tombac_error **error);
+    /* Instead of `load`, for drivers with `open`: the same with the device's state, which outlives the code, and the cache, where a
+     * driver may keep what it makes of the object (a folder of NULL: off). */
+    tombac_status (*load_on)(void *state, const rt_cache *cache, const void *object, size_t size,
+        const rt_manifest *manifest, rt_code **code, tombac_error **error);
 
 
     /* Runs one grid to its end. May be called by several threads for one code at the same time. A failure of

@@ -15,10 +15,12 @@ typedef struct cuda_function cuda_function;
 typedef struct cuda_stream cuda_stream;
 typedef struct cuda_event cuda_event;
 typedef struct cuda_pool cuda_pool;
+typedef struct cuda_link cuda_link;
 typedef uint64_t cuda_address;
 
 enum {
     CUDA_ERROR_MEMORY = 2,
+    CUDA_ERROR_PTX_VERSION = 222,
     CUDA_ERROR_NO_DEVICE = 100,
     CUDA_ERROR_NOT_FOUND = 500,
     CUDA_ERROR_NOT_READY = 600
@@ -34,10 +36,12 @@ enum { CUDA_POOL_THRESHOLD = 4 }; /* bytes that a pool keeps when they are free,
 enum { CUDA_FUNCTION_MAX_THREADS = 0 };
 enum { CUDA_ATTRIBUTE_MAJOR = 75, CUDA_ATTRIBUTE_MINOR = 76 };
 enum { CUDA_JIT_ERROR_LOG = 5, CUDA_JIT_ERROR_LOG_SIZE = 6 };
+enum { CUDA_LINK_PTX = 1 };
 
 /* X(member, symbol, parameters) */
 #define CUDA_CALLS(X)                                                                                        \
     X(init, cuInit, (unsigned flags))                                                                        \
+    X(driver_version, cuDriverGetVersion, (int *version))                                                    \
     X(error_name, cuGetErrorName, (cuda_result result, const char **name))                                   \
     X(error_text, cuGetErrorString, (cuda_result result, const char **text))                                 \
     X(device_count, cuDeviceGetCount, (int *count))                                                          \
@@ -49,6 +53,12 @@ enum { CUDA_JIT_ERROR_LOG = 5, CUDA_JIT_ERROR_LOG_SIZE = 6 };
     X(context_set, cuCtxSetCurrent, (cuda_context * context))                                                \
     X(module_load, cuModuleLoadDataEx,                                                                       \
         (cuda_module * *module, const void *image, unsigned count, int *options, void **values))             \
+    X(link_create, cuLinkCreate_v2, (unsigned count, int *options, void **values, cuda_link **link))         \
+    X(link_add, cuLinkAddData_v2,                                                                            \
+        (cuda_link * link, int type, void *data, size_t size, const char *name, unsigned count, int *options, \
+            void **values))                                                                                  \
+    X(link_complete, cuLinkComplete, (cuda_link * link, void **image, size_t *size))                         \
+    X(link_destroy, cuLinkDestroy, (cuda_link * link))                                                       \
     X(module_unload, cuModuleUnload, (cuda_module * module))                                                 \
     X(module_function, cuModuleGetFunction,                                                                  \
         (cuda_function * *function, cuda_module * module, const char *name))                                 \
@@ -94,6 +104,8 @@ typedef struct cuda_api {
  * "no cuda device: ..." */
 tombac_status cuda_api_open(cuda_api *api, tombac_error **error);
 void cuda_api_close(cuda_api *api);
+/* Failures after which CUDA refuses all further work on the GPU for as long as the process lives: not even a new context helps. */
+bool cuda_is_final(cuda_result result);
 /* TOMBAC_OK for 0; else an error that names the call, the driver's name of the failure and its text. */
 tombac_status cuda_api_check(
     const cuda_api *api, cuda_result result, const char *doing, tombac_error **error);

@@ -29,7 +29,7 @@ static void make_peers(cuda_gpu *from, cuda_gpu *to)
 
 static tombac_status check(cuda_gpu *gpu, cuda_result result, tombac_error **error)
 {
-    return cuda_api_check(&gpu->api, result, "copying a buffer", error);
+    return cuda_check(gpu, result, "copying a buffer", error);
 }
 
 /* The target's memory on its GPU, with its other bytes there. */

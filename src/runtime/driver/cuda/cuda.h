@@ -4,6 +4,7 @@
 
 #include "artifact/cuda.h"
 #include "runtime/driver/cuda/api.h"
+#include "runtime/cache.h"
 #include "runtime/driver/driver.h"
 
 #include <pthread.h>
@@ -35,8 +36,18 @@ typedef struct cuda_gpu {
     pthread_cond_t released; /* a mirror has no users any more */
     cuda_stream *memory;  /* allocates and frees */
     pthread_mutex_t collecting; /* held during a collective operation */
+    struct cuda_running *running; /* the launches at work */
+    char *broken; /* why the GPU can no longer be used, once that is so; never changes then */
+    int driver_version; /* 13000 for CUDA 13.0 */
     uint64_t peers; /* bit n: GPU n may use this one's memory, as far as that was asked for */
 } cuda_gpu;
+
+/* Launches that one call runs, while it runs them. */
+typedef struct cuda_running {
+    struct cuda_running *next, **link;
+    rt_code *const *codes;
+    size_t count;
+} cuda_running;
 
 typedef struct cuda_literal {
     uint64_t address, size; /* on the GPU */
@@ -61,6 +72,18 @@ typedef struct cuda_code {
     cuda_literal *literals;
     size_t literal_count;
 } cuda_code;
+
+/* failure.c: as cuda_api_check, for calls on the GPU. The first failure that no context survives is told with the kernels that ran;
+ * after it everything is refused, with that reason. */
+tombac_status cuda_check(cuda_gpu *gpu, cuda_result result, const char *doing, tombac_error **error);
+/* Fails once the GPU cannot be used any more. */
+tombac_status cuda_check_alive(cuda_gpu *gpu, tombac_error **error);
+void cuda_running_begin(cuda_gpu *gpu, cuda_running *running);
+void cuda_running_end(cuda_gpu *gpu, cuda_running *running);
+
+/* module.c: a module of the PTX in `text`, from the cache if that has the GPU's code for it. */
+tombac_status cuda_module_open(
+    cuda_code *code, const rt_cache *cache, const char *text, tombac_error **error);
 
 /* gpu.c */
 tombac_status cuda_gpu_open(cuda_gpu *gpu, size_t number, tombac_error **error);

@@ -31,7 +31,7 @@ typedef struct batch {
 
 static tombac_status check(const batch *b, cuda_result result, const char *doing)
 {
-    return cuda_api_check(b->api, result, doing, b->error);
+    return cuda_check(b->gpu, result, doing, b->error);
 }
 
 /* ---- Records ---- */
@@ -239,6 +239,8 @@ tombac_status cuda_run_all(cuda_gpu *gpu, rt_code *const *codes, const rt_run *c
     size_t *failed, tombac_error **error)
 {
     batch b = {.gpu = gpu, .api = &gpu->api, .error = error};
+    cuda_running running = {.codes = codes, .count = count};
+    cuda_running_begin(gpu, &running);
     tombac_status status = open_batch(&b, codes, count);
     for (size_t i = 0; i < count && status == TOMBAC_OK; i++) {
         bool waited = i == 0 || b.ran;
@@ -246,5 +248,7 @@ tombac_status cuda_run_all(cuda_gpu *gpu, rt_code *const *codes, const rt_run *c
         status = step(&b, (const cuda_code *)codes[i], runs[i], i + 1 == count);
         *failed = waited || b.ran ? i : count; /* else it may be one before it */
     }
-    return close_batch(&b, status);
+    status = close_batch(&b, status);
+    cuda_running_end(gpu, &running);
+    return status;
 }

@@ -26,7 +26,7 @@ struct cuda_mirror {
 
 static tombac_status check(cuda_gpu *gpu, cuda_result result, const char *doing, tombac_error **error)
 {
-    return cuda_api_check(&gpu->api, result, doing, error);
+    return cuda_check(gpu, result, doing, error);
 }
 
 /* ---- The list ---- */

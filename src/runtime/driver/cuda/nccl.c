@@ -258,7 +258,7 @@ static tombac_status wait_members(group *g, tombac_status status, tombac_error *
         tombac_error **first = status == TOMBAC_OK ? error : NULL;
         tombac_status one = cuda_gpu_enter(m->gpu, first);
         if (one == TOMBAC_OK)
-            one = cuda_api_check(&m->gpu->api, m->gpu->api.stream_wait(m->lane->stream), "running a collective operation", first);
+            one = cuda_check(m->gpu, m->gpu->api.stream_wait(m->lane->stream), "running a collective operation", first);
         if (status == TOMBAC_OK) status = one;
     }
     return status;

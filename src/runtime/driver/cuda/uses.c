@@ -38,7 +38,7 @@ static tombac_status copy_bytes(
     *address = made->address + (uint64_t)((char *)binding->address - (char *)binding->buffer);
     cuda_result result =
         uses->gpu->api.upload(made->address, binding->buffer, binding->buffer_size, uses->stream);
-    return cuda_api_check(&uses->gpu->api, result, "copying an argument to the GPU", error);
+    return cuda_check(uses->gpu, result, "copying an argument to the GPU", error);
 }
 
 tombac_status cuda_uses_find(
