@@ -316,6 +316,18 @@ TOMBAC_API size_t tombac_kernel_argument_count(const tombac_kernel *kernel);
 /** Describes one of them; `index` counts arguments in the order of declaration. TOMBAC_ERROR_NOT_FOUND: past the end. */
 TOMBAC_API tombac_status tombac_kernel_get_argument(
     const tombac_kernel *kernel, size_t index, tombac_argument *argument, tombac_error **error);
+/** What a kernel takes of a GPU, and how many threadgroups a multiprocessor holds at the same time. */
+typedef struct tombac_resources {
+    uint32_t registers;                       /**< of a thread */
+    size_t private_memory;                    /**< of a thread, bytes: its arrays, and registers that did not fit */
+    uint32_t threadgroups_per_multiprocessor; /**< resident at the same time */
+    uint32_t max_threads_per_multiprocessor;  /**< that could be resident */
+    uint32_t multiprocessors;                 /**< of the GPU */
+} tombac_resources;
+/** For threadgroups of `threads` threads with `threadgroup_memory` bytes, the kernel's own included. TOMBAC_ERROR_GEOMETRY: more
+ * than the kernel can have; TOMBAC_ERROR_UNSUPPORTED: the kernel's device is no GPU. */
+TOMBAC_API tombac_status tombac_kernel_get_resources(const tombac_kernel *kernel, uint32_t threads, size_t threadgroup_memory,
+    tombac_resources *resources, tombac_error **error);
 /** The whole reflection (arguments, struct members, constants, attributes) as a JSON text. */
 TOMBAC_API const char *tombac_kernel_reflection_json(const tombac_kernel *kernel);
 

@@ -83,7 +83,7 @@ EXPORT int cuDeviceTotalMem_v2(size_t *size, int device)
 }
 EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device)
 {
-    *value = attribute == 75 ? (is("sm_80") ? 8 : 9) : 0;
+    *value = attribute == 75 ? (is("sm_80") ? 8 : 9) : attribute == 16 ? 132 : attribute == 39 ? 2048 : 0;
     return 0;
 }
 EXPORT int cuDevicePrimaryCtxRetain(void **context, int device)
@@ -182,7 +182,13 @@ EXPORT int cuModuleGetFunction(void **function, void *loaded, const char *name)
 /* The first entry takes threadgroups of up to 512. */
 EXPORT int cuFuncGetAttribute(int *value, int attribute, const void *function)
 {
-    return *value = attribute == 0 ? ((uintptr_t)function & 1 ? 1024 : 512) : 0, 0;
+    int general = (uintptr_t)function & 1;
+    *value = attribute == 0 ? (general ? 1024 : 512) : attribute == 3 ? 24 : attribute == 4 ? (general ? 48 : 40) : 0;
+    return 0;
+}
+EXPORT int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int threads, size_t shared)
+{
+    return *blocks = (int)(65536 / (40 * (size_t)threads)), 0; /* as if registers alone counted */
 }
 EXPORT int cuModuleGetGlobal_v2(uint64_t *address, size_t *size, void *loaded, const char *name)
 {

@@ -125,6 +125,9 @@ typedef struct rt_driver {
         size_t *failed, tombac_error **error);
 
     void (*unload)(rt_code *code);
+    /* Optional: as tombac_kernel_get_resources. */
+    tombac_status (*resources)(
+        rt_code *code, uint32_t threads, size_t threadgroup_memory, tombac_resources *resources, tombac_error **error);
 
     /* Optional: copies between two allocations of devices of this driver, which may be the same; *done stays false where it is
      * left to the caller, who copies on the host. No operation writes `from`, none uses `to`. */

@@ -33,7 +33,8 @@ enum { CUDA_LOCATION_DEVICE = 1, CUDA_ACCESS_READ_WRITE = 3 };
 
 enum { CUDA_HOST_MAPPED = 2 };    /* registered memory: kernels may use it in place */
 enum { CUDA_POOL_THRESHOLD = 4 }; /* bytes that a pool keeps when they are free, uint64_t */
-enum { CUDA_FUNCTION_MAX_THREADS = 0 };
+enum { CUDA_FUNCTION_MAX_THREADS = 0, CUDA_FUNCTION_LOCAL_SIZE = 3, CUDA_FUNCTION_REGISTERS = 4 };
+enum { CUDA_ATTRIBUTE_MULTIPROCESSORS = 16, CUDA_ATTRIBUTE_MULTIPROCESSOR_THREADS = 39 };
 enum { CUDA_ATTRIBUTE_MAJOR = 75, CUDA_ATTRIBUTE_MINOR = 76 };
 enum { CUDA_JIT_ERROR_LOG = 5, CUDA_JIT_ERROR_LOG_SIZE = 6 };
 enum { CUDA_LINK_PTX = 1 };
@@ -63,6 +64,8 @@ enum { CUDA_LINK_PTX = 1 };
     X(module_function, cuModuleGetFunction,                                                                  \
         (cuda_function * *function, cuda_module * module, const char *name))                                 \
     X(function_attribute, cuFuncGetAttribute, (int *value, int attribute, cuda_function *function))           \
+    X(occupancy, cuOccupancyMaxActiveBlocksPerMultiprocessor,                                                \
+        (int *blocks, cuda_function *function, int threads, size_t shared))                                  \
     X(module_global, cuModuleGetGlobal_v2,                                                                   \
         (cuda_address * address, size_t *size, cuda_module *module, const char *name))                       \
     X(allocate, cuMemAllocAsync, (cuda_address * address, size_t size, cuda_stream *stream))                 \

@@ -188,6 +188,31 @@ static tombac_status load(void *state, const rt_cache *cache, const void *object
     return status;
 }
 
+/* Of the entry that a launch would take. */
+static tombac_status resources(
+    rt_code *handle, uint32_t threads, size_t threadgroup_memory, tombac_resources *out, tombac_error **error)
+{
+    cuda_code *code = (cuda_code *)handle;
+    const cuda_api *api = &code->gpu->api;
+    tombac_status status = cuda_gpu_enter(code->gpu, error);
+    if (status != TOMBAC_OK) return status;
+    bool plain = threads % TB_SIMD_WIDTH == 0 && threads <= code->plain_threads;
+    cuda_function *function = plain ? code->plain : code->general;
+    int values[5] = {0}, block = (int)((threads + TB_SIMD_WIDTH - 1) / TB_SIMD_WIDTH * TB_SIMD_WIDTH);
+    cuda_result result = api->function_attribute(&values[0], CUDA_FUNCTION_REGISTERS, function);
+    if (!result) result = api->function_attribute(&values[1], CUDA_FUNCTION_LOCAL_SIZE, function);
+    if (!result) result = api->occupancy(&values[2], function, block, threadgroup_memory);
+    if (!result) result = api->device_attribute(&values[3], CUDA_ATTRIBUTE_MULTIPROCESSOR_THREADS, code->gpu->device);
+    if (!result) result = api->device_attribute(&values[4], CUDA_ATTRIBUTE_MULTIPROCESSORS, code->gpu->device);
+    status = cuda_check(code->gpu, result, "asking for the kernel's resources", error);
+    for (int i = 0; i < 5; i++)
+        if (values[i] < 0) values[i] = 0;
+    if (status == TOMBAC_OK)
+        *out = (tombac_resources){(uint32_t)values[0], (size_t)values[1], (uint32_t)values[2], (uint32_t)values[3],
+            (uint32_t)values[4]};
+    return status;
+}
+
 static tombac_status run(rt_code *code, const rt_run *request, tombac_error **error)
 {
     size_t failed;
@@ -217,6 +242,7 @@ const rt_driver rt_driver_cuda = {.name = "cuda",
     .run = run,
     .run_all = run_all,
     .unload = unload,
+    .resources = resources,
     .copy = cuda_copy,
     .group_open = cuda_group_open,
     .group_close = cuda_group_close,
