@@ -303,9 +303,9 @@ static tombac_status measure(bench *b, tombac_error **error)
     if (status == TOMBAC_OK) status = measure_launch(b, error);
     if (status == TOMBAC_OK) status = measure_sequence(b, error);
     if (status == TOMBAC_OK) status = measure_load(b, error);
-    if (status == TOMBAC_OK) status = measure_start(b, error);
-    if (status == TOMBAC_OK) status = measure_compile(b, error);
     if (status == TOMBAC_OK) status = measure_copy(b, error);
+    if (status == TOMBAC_OK) status = measure_start(b, error); /* this and the next need a compiler */
+    if (status == TOMBAC_OK) status = measure_compile(b, error);
     if (status == TOMBAC_OK && b->json) {
         json_t *all = json_pack("{s:s, s:s, s:O}", "version", tombac_version(), "device", tombac_device_name(b->device),
             "figures", b->figures);

@@ -7,12 +7,13 @@
  * $FAKE_CUDA: "sm_80" a GPU of compute capability 8.0 (else 9.0); "none" no GPU; "two" two of them; "memory" allocations fail; "dead" a
  * kernel failed before; "old" the driver knows no such PTX; "fault" the launch fails as for an illegal address; "hang" it never ends; "jit" modules do not load; "fill"
  * a launch writes 0x5a into the first byte of every buffer that it gets by address, "small" the same with room for two
- * buffers. */
+ * buffers; "two" and "slow" write too. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -33,6 +34,26 @@ EXPORT void fake_cuda_copies(unsigned *up, unsigned *down)
 {
     *up = uploads;
     *down = downloads;
+}
+
+/* What streams were given to do, in order, for tests: a letter and the stream's number. Up, Down, Own copy, Peer copy, Launch, Waiting
+ * begins, waiting ends (E). */
+enum { MOST_CALLS = 4096 };
+static char calls[MOST_CALLS][2];
+static _Atomic unsigned call_count;
+static void note(char what, const void *stream)
+{
+    unsigned at = call_count++;
+    if (at < MOST_CALLS) calls[at][1] = (char)((uintptr_t)stream & 0x7f), calls[at][0] = what;
+}
+/* Takes the record so far as "L1 W1 E1 "; it begins anew. */
+EXPORT void fake_cuda_calls(char *text, size_t size)
+{
+    unsigned count = call_count < MOST_CALLS ? call_count : MOST_CALLS;
+    text[0] = 0;
+    for (unsigned i = 0; i < count && strlen(text) + 8 < size; i++)
+        sprintf(text + strlen(text), "%c%d ", calls[i][0], calls[i][1]);
+    call_count = 0;
 }
 
 /* What a module's first line says of the arguments, for "fill". */
@@ -232,23 +253,27 @@ EXPORT int cuMemHostGetDevicePointer_v2(uint64_t *address, void *memory, unsigne
 EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t size, void *stream)
 {
     uploads++;
+    note('U', stream);
     return memcpy((void *)(uintptr_t)to, from, size), 0;
 }
 EXPORT int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t size, void *stream)
 {
     downloads++;
+    note('D', stream);
     return memcpy(to, (const void *)(uintptr_t)from, size), 0;
 }
 
 EXPORT int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, void *stream)
 {
     own_copies++;
+    note('O', stream);
     return memmove((void *)(uintptr_t)to, (const void *)(uintptr_t)from, size), 0;
 }
 EXPORT int cuMemcpyPeerAsync(
     uint64_t to, void *to_context, uint64_t from, void *from_context, size_t size, void *stream)
 {
     peer_copies++;
+    note('P', stream);
     if (to_context == from_context) return 1;
     return memcpy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, size), 0;
 }
@@ -263,7 +288,8 @@ EXPORT int cuMemPoolSetAccess(void *pool, const void *list, size_t count)
 
 EXPORT int cuStreamCreate(void **stream, unsigned flags)
 {
-    return *stream = (void *)(uintptr_t)0x2000, 0;
+    static _Atomic unsigned count;
+    return *stream = (void *)(uintptr_t)(0x2000 + ++count % 0x80), 0;
 }
 EXPORT int cuStreamDestroy_v2(void *stream)
 {
@@ -273,8 +299,15 @@ EXPORT int cuStreamQuery(void *stream)
 {
     return !stream ? 0 : is("hang") ? 600 : is("fault") ? 700 : 0;
 }
+/* "slow": what was launched takes a tenth of a second, on each stream by itself. */
+static _Atomic bool launched[0x80];
 EXPORT int cuStreamSynchronize(void *stream)
 {
+    _Atomic bool *at_work = &launched[(uintptr_t)stream & 0x7f];
+    note('W', stream);
+    if (is("slow") && *at_work) nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+    *at_work = false;
+    note('E', stream);
     return is("fault") ? 700 : 0;
 }
 EXPORT int cuEventCreate(void **event, unsigned flags)
@@ -298,12 +331,14 @@ EXPORT int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, un
     unsigned bz, unsigned shared, void *stream, void **parameters, void **extra)
 {
     second = (uintptr_t)function & 1;
+    launched[(uintptr_t)stream & 0x7f] = true;
+    note('L', stream);
     const module *loaded = (const module *)((char *)function - second);
     if (!x || !y || !z || y > 65535 || z > 65535 || !bx || bx * by * bz > 1024) return 1;
     int next = 1;
     for (const char *kind = loaded->kinds; *kind; kind++) {
         if (*kind == '-') continue;
-        if (*kind == 'p' && (is("fill") || is("small"))) *(unsigned char *)(uintptr_t)*(uint64_t *)parameters[next] = 0x5a;
+        if (*kind == 'p' && (is("fill") || is("small") || is("two") || is("slow"))) *(unsigned char *)(uintptr_t)*(uint64_t *)parameters[next] = 0x5a;
         next++;
     }
     return 0;

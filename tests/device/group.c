@@ -277,7 +277,8 @@ int main(int count, char **words)
         tombac_group_transport(the.group) == TOMBAC_TRANSPORT_NCCL ? "NCCL" : "the host", *tombac_group_note(the.group) ? "; " : "",
         tombac_group_note(the.group));
     test_all();
-    if (!getenv("NO_BENCH")) measure((size_t)256 << 20);
+    const char *no_bench = getenv("NO_BENCH");
+    if (!no_bench || !*no_bench) measure((size_t)256 << 20);
     tombac_group_release(the.group);
     for (size_t i = 0; i < the.count; i++) tombac_device_release(the.devices[i]);
     printf("%u checks, %u failures\n", the.checks, the.failures);

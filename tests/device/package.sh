@@ -1,6 +1,7 @@
 #!/bin/sh
 # package.sh BUILD FOLDER: what a GPU machine without a compiler needs to test this build. Fills the compile cache with every
-# kernel of the conformance suite and the examples, on a stand-in for NVIDIA's driver. Then, on the GPU machine: sh FOLDER/run.sh.
+# kernel of the conformance suite, the examples, a set of random kernels ($SEEDS of them, 1-24; their results come along) and the
+# benches, on a stand-in for NVIDIA's driver. Then, on the GPU machine: sh FOLDER/run.sh.
 # The cache belongs to sources in a certain place, so both scripts work in $PLACE (/tmp/tombac-device). Further arguments are filters
 # for the conformance suite; with some, nothing else goes into the cache.
 set -eu
@@ -9,9 +10,9 @@ here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$2"
 out=$(cd "$2" && pwd)
 shift 2
-rm -rf "$out/cache" "$out/bin" "$out/lib" "$out/fake" "$out/conformance" "$out/examples" "$out/bench" "$out/tests" "$out/ggml"
+rm -rf "$out/cache" "$out/bin" "$out/lib" "$out/fake" "$out/conformance" "$out/examples" "$out/bench" "$out/tests" "$out/ggml" "$out/fuzz"
 mkdir -p "$out/bin" "$out/lib" "$out/fake" "$out/examples"
-cp "$build/bin/tombac-conformance" "$build/bin/tombac" "$out/bin/"
+cp "$build/bin/tombac-conformance" "$build/bin/tombac" "$build/bin/device_group" "$out/bin/"
 for example in vec_add saxpy reduce_tree reduce_simd histogram matmul8x8; do
     cp "$build/tests/device/$example" "$out/bin/"
 done
@@ -21,7 +22,7 @@ cp -L "$build"/tests/device/fake/libcuda.so.1 "$out/fake/"
 cp -r "$here/../conformance" "$out/conformance"
 cp "$build"/tests/conformance/ckernel_*.metal "$out/conformance/"
 cp "$here"/../../examples/*.metal "$out/examples/"
-cp "$here/run.sh" "$out/run.sh"
+cp "$here/run.sh" "$here/fuzz.py" "$out/"
 # The bench; with $GGML, a checkout of ggml, also that of its kernels.
 mkdir -p "$out/tests/corpus" "$out/bench"
 cp -r "$here"/../../bench/*.py "$here/../../bench/kernels" "$out/bench/"
@@ -45,10 +46,13 @@ for target in ${TARGETS:-sm_90}; do
     for example in vec_add saxpy reduce_tree reduce_simd histogram matmul8x8; do
         bin/$example cuda >> fill.log 2>&1 || true
     done
+    /usr/bin/env python3 fuzz.py --library lib/libtombac.so.0 --folder fuzz --make "$here/../fuzz/generate_metal.py" --seeds ${SEEDS:-1-24}
+    bin/tombac bench --quick --device cuda >> fill.log 2>&1 || true
     [ $# -eq 0 ] || continue
     /usr/bin/env python3 bench/device.py --build . --fill ${GGML:+--checkout ggml}
 done
-cp -r cache fill.log "$out/"
+find cache -name '*.cubin' -delete # the stand-in's
+cp -r cache fuzz fill.log "$out/"
 echo "$(find cache -type f | wc -l) files in the cache, $(du -sm . | cut -f1) MiB in all"
 if grep -E 'compiler (crashed|error)|internal error' fill.log; then exit 1; fi
 # A result that depends on a file outside the package is none on another machine.
