@@ -13,7 +13,7 @@ shift 2
 rm -rf "$out/cache" "$out/bin" "$out/lib" "$out/fake" "$out/conformance" "$out/examples" "$out/bench" "$out/tests" "$out/ggml" "$out/fuzz"
 mkdir -p "$out/bin" "$out/lib" "$out/fake" "$out/examples"
 cp "$build/bin/tombac-conformance" "$build/bin/tombac" "$build/bin/device_group" "$out/bin/"
-for example in vec_add saxpy reduce_tree reduce_simd histogram matmul8x8; do
+for example in vec_add saxpy reduce_tree reduce_simd histogram matmul8x8 several_devices; do
     cp "$build/tests/device/$example" "$out/bin/"
 done
 cp -L "$build"/lib/libtombac.so.0 "$out/lib/"

@@ -16,7 +16,7 @@ without='^FAIL  errors.source.missing-include:.*cannot run'
 grep -v -e '^ok ' -e "$without" -e 'passed, ' conformance.log
 set -- $(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' conformance.log)
 passed=$1 failed=$(($2 - $(grep -c "$without" conformance.log)))
-for example in vec_add saxpy reduce_tree reduce_simd histogram matmul8x8; do
+for example in vec_add saxpy reduce_tree reduce_simd histogram matmul8x8 "several_devices cuda"; do
     if bin/$example cuda > example.log 2>&1; then
         passed=$((passed + 1))
     else
@@ -49,6 +49,7 @@ print(next(iter(sum((glob.glob(p + "/nvidia/nccl/lib/libnccl.so.2") for p in sit
     export TOMBAC_NCCL
     quick=
     [ -z "$TOMBAC_NCCL" ] || group cuda:0 cuda:1 --transport nccl
+    if bin/several_devices cuda:0 cuda:1; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
 fi
 echo "$passed passed, $failed failed"
 [ -n "${NO_BENCH:-}" ] || bin/tombac bench --device cuda 2> /dev/null
