@@ -327,18 +327,99 @@ EXPORT int cuEventElapsedTime(float *milliseconds, void *begin, void *end)
     return *milliseconds = 1.5f, 0;
 }
 
+/* ---- Graphs: launches that were captured, and happen later ---- */
+
+typedef struct captured {
+    struct captured *next;
+    uint64_t addresses[32];
+    int count;
+} captured;
+typedef struct graph {
+    captured *first, **last;
+} graph;
+static graph *capturing; /* by the one thread that does */
+static void *captured_stream;
+static _Atomic int live_graphs;
+
+/* Graphs that were made and not destroyed, for tests. */
+EXPORT int fake_cuda_graphs(void)
+{
+    return live_graphs;
+}
+EXPORT int cuStreamBeginCapture_v2(void *stream, int mode)
+{
+    if (is("no graphs")) return 801;
+    capturing = calloc(1, sizeof *capturing);
+    capturing->last = &capturing->first;
+    captured_stream = stream;
+    return 0;
+}
+EXPORT int cuStreamEndCapture(void *stream, graph **made)
+{
+    *made = capturing;
+    capturing = NULL;
+    return 0;
+}
+/* Takes over what the plan has. */
+EXPORT int cuGraphInstantiateWithFlags(graph **exec, graph *plan, unsigned long long flags)
+{
+    live_graphs++;
+    *exec = calloc(1, sizeof **exec);
+    **exec = *plan;
+    plan->first = NULL;
+    return 0;
+}
+EXPORT int cuGraphDestroy(graph *plan)
+{
+    return free(plan), 0;
+}
+EXPORT int cuGraphExecDestroy(graph *exec)
+{
+    live_graphs--;
+    for (captured *at; (at = exec->first);) {
+        exec->first = at->next;
+        free(at);
+    }
+    return free(exec), 0;
+}
+EXPORT int cuGraphLaunch(graph *exec, void *stream)
+{
+    note('G', stream);
+    launched[(uintptr_t)stream & 0x7f] = true;
+    for (const captured *at = exec->first; at; at = at->next)
+        for (int i = 0; i < at->count; i++)
+            *(unsigned char *)(uintptr_t)at->addresses[i] = 0x5a;
+    return 0;
+}
+
+/* The first byte of the last launch's first argument by value, for tests. */
+static _Atomic int by_value;
+EXPORT int fake_cuda_by_value(void)
+{
+    return by_value;
+}
+
 EXPORT int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned bx, unsigned by,
     unsigned bz, unsigned shared, void *stream, void **parameters, void **extra)
 {
     second = (uintptr_t)function & 1;
-    launched[(uintptr_t)stream & 0x7f] = true;
-    note('L', stream);
+    captured *later = capturing && stream == captured_stream ? calloc(1, sizeof *later) : NULL;
+    if (later) {
+        *capturing->last = later;
+        capturing->last = &later->next;
+    } else {
+        launched[(uintptr_t)stream & 0x7f] = true;
+        note('L', stream);
+    }
     const module *loaded = (const module *)((char *)function - second);
     if (!x || !y || !z || y > 65535 || z > 65535 || !bx || bx * by * bz > 1024) return 1;
     int next = 1;
     for (const char *kind = loaded->kinds; *kind; kind++) {
         if (*kind == '-') continue;
-        if (*kind == 'p' && (is("fill") || is("small") || is("two") || is("slow"))) *(unsigned char *)(uintptr_t)*(uint64_t *)parameters[next] = 0x5a;
+        if (*kind == 'v') by_value = *(unsigned char *)parameters[next];
+        if (*kind == 'p' && later)
+            later->addresses[later->count++] = *(uint64_t *)parameters[next];
+        else if (*kind == 'p' && (is("fill") || is("small") || is("two") || is("slow"))) *(unsigned char *)(uintptr_t)*(uint64_t *)parameters[next] = 0x5a;
         next++;
     }
     return 0;

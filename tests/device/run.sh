@@ -52,7 +52,7 @@ print(next(iter(sum((glob.glob(p + "/nvidia/nccl/lib/libnccl.so.2") for p in sit
     if bin/several_devices cuda:0 cuda:1; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
 fi
 echo "$passed passed, $failed failed"
-[ -n "${NO_BENCH:-}" ] || bin/tombac bench --device cuda 2> /dev/null
+[ -n "${NO_BENCH:-}" ] || env -u TOMBAC_TIME_LIMIT bin/tombac bench --device cuda 2> /dev/null
 if [ -z "${NO_BENCH:-}" ] && python3 -c 'import torch' 2> /dev/null; then
     echo && env -u TOMBAC_TIME_LIMIT python3 bench/device.py --build . $([ -d ggml ] && echo --checkout ggml) --json bench.json || failed=1
 fi

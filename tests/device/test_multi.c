@@ -299,6 +299,139 @@ static void test_no_nccl(void **state)
     close_gpu(&b);
 }
 
+/* ---- Graphs ---- */
+
+static tombac_operation *record(const gpu *g, tombac_launch *const *launches, size_t count)
+{
+    tombac_sequence *sequence;
+    tombac_operation *o;
+    tombac_error *e = NULL;
+    tombac_status s = tombac_sequence_begin(g->device, &sequence, &e);
+    for (size_t i = 0; i < count && s == TOMBAC_OK; i++) s = tombac_sequence_add(sequence, launches[i], &e);
+    require(s, &e);
+    s = tombac_sequence_end(sequence, &o, &e);
+    require(s, &e);
+    return o;
+}
+
+static void finish(tombac_operation *o)
+{
+    tombac_error *e = NULL;
+    tombac_status s = tombac_operation_wait(o, -1, &e);
+    require(s, &e);
+    tombac_operation_release(o);
+}
+
+static int number(const char *name)
+{
+    void *symbol = stand_in("libcuda.so.1", name);
+    int (*read)(void);
+    memcpy(&read, &symbol, sizeof read);
+    return read();
+}
+
+/* A sequence with the same launches as one before is a graph; with other memory it is not. */
+static void test_graph(void **state)
+{
+    char calls[4096];
+    enum { COUNT = 5 };
+    setenv("FAKE_CUDA", "fill", 1);
+    gpu a = open_gpu("cuda");
+    tombac_launch *list[COUNT] = {a.launch, a.launch, a.launch, a.launch, a.launch};
+    tombac_buffer *other;
+    assert_int_equal(tombac_buffer_create(a.device, SIZE, NULL, &other, NULL), TOMBAC_OK);
+    static const struct {
+        const char *mode;
+        bool other;
+        size_t length, launches, graphs;
+    } steps[] = {{"fill", false, COUNT, COUNT, 0}, {"fill", false, COUNT, 0, 1}, {"fill", false, COUNT, 0, 1},
+        {"fill", true, COUNT, COUNT, 0}, {"fill", false, 4, 4, 0}, {"fill", true, COUNT, 0, 1}, {"fill", false, COUNT, 0, 1},
+        {"fill", false, 3, 3, 0}, {"fill", false, 3, 3, 0}, {"no graphs", false, 4, 4, 0}, {"fill", false, 4, 4, 0}};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        void *data;
+        setenv("FAKE_CUDA", steps[i].mode, 1);
+        tombac_buffer *buffer = steps[i].other ? other : a.buffer;
+        assert_int_equal(tombac_buffer_begin_write(buffer, &data, NULL), TOMBAC_OK);
+        *(unsigned char *)data = 1;
+        assert_int_equal(tombac_buffer_end_write(buffer, NULL), TOMBAC_OK);
+        assert_int_equal(tombac_launch_set_buffer(a.launch, 0, buffer, 0, NULL), TOMBAC_OK);
+        read_calls(calls, sizeof calls);
+        finish(record(&a, list, steps[i].length));
+        read_calls(calls, sizeof calls);
+        assert_int_equal(count(calls, 'L'), steps[i].launches);
+        assert_int_equal(count(calls, 'G'), steps[i].graphs);
+        if (!strcmp(steps[i].mode, "fill")) assert_int_equal(first_byte(buffer), 0x5a);
+    }
+    assert_int_equal(number("fake_cuda_graphs"), 2);
+    tombac_buffer_release(other);
+    close_gpu(&a); /* and its kernel with it */
+    assert_int_equal(number("fake_cuda_graphs"), 0);
+}
+
+/* Many different sequences: the graphs of those that were used last stay. */
+static void test_graphs_are_few(void **state)
+{
+    enum { MANY = 40 };
+    setenv("FAKE_CUDA", "fill", 1);
+    gpu a = open_gpu("cuda");
+    tombac_launch *list[4] = {a.launch, a.launch, a.launch, a.launch};
+    for (uint32_t i = 0; i < 2 * MANY; i++) {
+        tombac_size3 grid = {1 + i / 2, 1, 1};
+        assert_int_equal(tombac_launch_set_threads(a.launch, grid, (tombac_size3){1, 1, 1}, NULL), TOMBAC_OK);
+        finish(record(&a, list, 4));
+    }
+    assert_in_range(number("fake_cuda_graphs"), 15, 16);
+    close_gpu(&a);
+    assert_int_equal(number("fake_cuda_graphs"), 0);
+}
+
+/* ---- Arguments by value ---- */
+
+/* What a kernel wrote is what the next takes by value: as launches, and in a sequence, where it must be waited for. */
+static void test_written_by_value(void **state)
+{
+    static const char text[] = "kernel void take(device uchar *out [[buffer(0)]], constant uchar &value [[buffer(1)]]) { out[1] = value; }\n";
+    setenv("FAKE_CUDA", "fill", 1);
+    gpu a = open_gpu("cuda");
+    tombac_error *e = NULL;
+    tombac_library *library;
+    tombac_kernel *kernel;
+    tombac_launch *take;
+    tombac_buffer *out;
+    tombac_status s = tombac_library_create_from_source(a.device, "take.metal", text, sizeof text - 1, NULL, &library, &e);
+    require(s, &e);
+    s = tombac_kernel_create(library, "take", NULL, 0, &kernel, &e);
+    require(s, &e);
+    s = tombac_launch_create(kernel, &take, &e);
+    require(s, &e);
+    assert_int_equal(tombac_buffer_create(a.device, SIZE, NULL, &out, NULL), TOMBAC_OK);
+    assert_int_equal(tombac_launch_set_buffer(take, 0, out, 0, NULL), TOMBAC_OK);
+    assert_int_equal(tombac_launch_set_threads(take, (tombac_size3){1, 1, 1}, (tombac_size3){1, 1, 1}, NULL), TOMBAC_OK);
+    for (int sequence = 0; sequence < 2; sequence++) {
+        tombac_buffer *value;
+        assert_int_equal(tombac_buffer_create(a.device, SIZE, NULL, &value, NULL), TOMBAC_OK);
+        assert_int_equal(tombac_launch_set_buffer(take, 1, value, 0, NULL), TOMBAC_OK);
+        assert_int_equal(tombac_launch_set_buffer(a.launch, 0, value, 0, NULL), TOMBAC_OK);
+        assert_int_equal(tombac_launch_submit(take, NULL), TOMBAC_OK);
+        assert_int_equal(tombac_launch_wait(take, NULL), TOMBAC_OK);
+        assert_int_equal(number("fake_cuda_by_value"), 0);
+        if (sequence) {
+            finish(record(&a, (tombac_launch *[]){a.launch, take, take}, 3));
+        } else {
+            run(&a);
+            assert_int_equal(tombac_launch_submit(take, NULL), TOMBAC_OK);
+            assert_int_equal(tombac_launch_wait(take, NULL), TOMBAC_OK);
+        }
+        assert_int_equal(number("fake_cuda_by_value"), 0x5a);
+        tombac_buffer_release(value);
+    }
+    tombac_buffer_release(out);
+    tombac_launch_release(take);
+    tombac_kernel_release(kernel);
+    tombac_library_release(library);
+    close_gpu(&a);
+}
+
 /* ---- Copies beside kernels ---- */
 
 /* While one kernel runs, another launch's data arrives and a result goes back, on streams of their own. */
@@ -346,6 +479,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {cmocka_unit_test(test_peer_copy), cmocka_unit_test(test_copy_on_one),
         cmocka_unit_test(test_copy_from_host), cmocka_unit_test(test_copy_to_shared), cmocka_unit_test(test_nccl),
-        cmocka_unit_test(test_no_nccl), cmocka_unit_test(test_overlap)};
+        cmocka_unit_test(test_no_nccl), cmocka_unit_test(test_graph), cmocka_unit_test(test_graphs_are_few),
+        cmocka_unit_test(test_written_by_value), cmocka_unit_test(test_overlap)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

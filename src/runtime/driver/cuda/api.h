@@ -16,6 +16,8 @@ typedef struct cuda_stream cuda_stream;
 typedef struct cuda_event cuda_event;
 typedef struct cuda_pool cuda_pool;
 typedef struct cuda_link cuda_link;
+typedef struct cuda_graph_plan cuda_graph_plan; /* CUgraph */
+typedef struct cuda_graph_exec cuda_graph_exec;
 typedef uint64_t cuda_address;
 
 enum {
@@ -87,6 +89,13 @@ enum { CUDA_LINK_PTX = 1 };
     X(stream_destroy, cuStreamDestroy_v2, (cuda_stream * stream))                                            \
     X(stream_query, cuStreamQuery, (cuda_stream * stream))                                                   \
     X(stream_wait, cuStreamSynchronize, (cuda_stream * stream))                                              \
+    X(capture_begin, cuStreamBeginCapture_v2, (cuda_stream * stream, int mode))                              \
+    X(capture_end, cuStreamEndCapture, (cuda_stream * stream, cuda_graph_plan **plan))                       \
+    X(graph_instantiate, cuGraphInstantiateWithFlags,                                                        \
+        (cuda_graph_exec * *exec, cuda_graph_plan * plan, unsigned long long flags))                         \
+    X(graph_launch, cuGraphLaunch, (cuda_graph_exec * exec, cuda_stream * stream))                           \
+    X(graph_destroy, cuGraphDestroy, (cuda_graph_plan * plan))                                               \
+    X(graph_exec_destroy, cuGraphExecDestroy, (cuda_graph_exec * exec))                                      \
     X(event_create, cuEventCreate, (cuda_event * *event, unsigned flags))                                    \
     X(event_destroy, cuEventDestroy_v2, (cuda_event * event))                                                \
     X(event_record, cuEventRecord, (cuda_event * event, cuda_stream * stream))                               \

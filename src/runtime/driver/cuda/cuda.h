@@ -12,6 +12,8 @@
 
 typedef struct cuda_mirror cuda_mirror;
 
+typedef struct cuda_graph cuda_graph;
+
 /* What one launch needs of the GPU for itself; kept and used again. */
 typedef struct cuda_lane {
     struct cuda_lane *next;
@@ -36,6 +38,7 @@ typedef struct cuda_gpu {
     pthread_cond_t released; /* a mirror has no users any more */
     cuda_stream *memory;  /* allocates and frees */
     pthread_mutex_t collecting; /* held during a collective operation */
+    cuda_graph *graphs; /* last used first */
     struct cuda_running *running; /* the launches at work */
     char *broken; /* why the GPU can no longer be used, once that is so; never changes then */
     int driver_version; /* 13000 for CUDA 13.0 */
@@ -138,9 +141,32 @@ tombac_status cuda_uses_open(
 /* The address on the GPU of what `binding` names. Arguments in one allocation share its copy. */
 tombac_status cuda_uses_find(
     cuda_uses *uses, const rt_binding *binding, bool writable, cuda_address *address, tombac_error **error);
+/* The use of memory that a launch on the stream writes, or NULL. */
+const cuda_use *cuda_uses_written(const cuda_uses *uses, const rt_memory *memory);
 /* `ran`: everything on the stream has ended well. `abandoned`: the GPU may be at work still, so nothing is freed. The
  * results of shared memory arrive. */
 tombac_status cuda_uses_close(cuda_uses *uses, bool ran, bool abandoned, tombac_error **error);
+
+/* graph.c: launches one behind the other, as bytes. */
+typedef struct cuda_start {
+    cuda_function *function;
+    unsigned grid[3], block, shared;
+} cuda_start;
+
+typedef struct cuda_script {
+    tb_text bytes;
+    size_t count, most_parameters;
+} cuda_script;
+
+void cuda_script_add(
+    cuda_script *script, const cuda_start *start, void *const *parameters, const size_t *sizes, size_t count);
+void cuda_script_free(cuda_script *script);
+/* Starts all of them; *used is a graph to be returned when they have ended, or NULL. */
+tombac_status cuda_script_run(
+    cuda_gpu *gpu, const cuda_script *script, cuda_stream *stream, cuda_graph **used, tombac_error **error);
+void cuda_graph_return(cuda_gpu *gpu, cuda_graph *graph);
+/* Forgets all graphs: a kernel is unloaded, or the GPU closed. */
+void cuda_graphs_drop(cuda_gpu *gpu);
 
 /* launch.c: launches one behind the other on one stream; as rt_driver.run_all. */
 tombac_status cuda_run_all(cuda_gpu *gpu, rt_code *const *codes, const rt_run *const *runs, size_t count,

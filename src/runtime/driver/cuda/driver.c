@@ -64,8 +64,10 @@ static void unload(rt_code *handle)
 {
     cuda_code *code = (cuda_code *)handle;
     if (!code) return;
-    if (code->module && cuda_gpu_enter(code->gpu, NULL) == TOMBAC_OK)
+    if (code->module && cuda_gpu_enter(code->gpu, NULL) == TOMBAC_OK) {
+        cuda_graphs_drop(code->gpu);
         code->gpu->api.module_unload(code->module);
+    }
     for (size_t i = 0; i < code->literal_count; i++) free(code->literals[i].text);
     free(code->literals);
     free(code->multiples);

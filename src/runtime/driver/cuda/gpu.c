@@ -75,6 +75,7 @@ void cuda_gpu_close(cuda_gpu *gpu)
 {
     if (atomic_load(&gpu->busy)) return; /* the context must stay, and closing it could wait for ever */
     if (gpu->context && cuda_gpu_enter(gpu, NULL) == TOMBAC_OK) {
+        cuda_graphs_drop(gpu);
         for (cuda_lane *lane; (lane = gpu->lanes);) {
             gpu->lanes = lane->next;
             free_lane(gpu, lane);

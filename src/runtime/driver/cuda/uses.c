@@ -60,6 +60,12 @@ tombac_status cuda_uses_find(
     return TOMBAC_OK;
 }
 
+const cuda_use *cuda_uses_written(const cuda_uses *uses, const rt_memory *memory)
+{
+    uint32_t slot = *slot_of(uses, memory);
+    return slot && uses->list[slot - 1].writable ? &uses->list[slot - 1] : NULL;
+}
+
 tombac_status cuda_uses_close(cuda_uses *uses, bool ran, bool abandoned, tombac_error **error)
 {
     tombac_status status = TOMBAC_OK;
