@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { ALIGNED = 16 };
+enum { ALIGNED = 16, LINE = 128 };
 #define SPIN_SECONDS 2e-4 /* short kernels end while their waiter would fall asleep */
 enum { MAX_PLACED = 65535 }; /* threadgroups in y and z, as CUDA counts them */
 #define MAX_GRID_X UINT64_C(0x7fffffff)
@@ -151,7 +151,7 @@ static tombac_status start(batch *b, const cuda_code *code, const rt_run *run)
     cuda_result result = run->seconds ? b->api->event_record(b->lane->begin, b->stream) : 0;
     if (!result)
         result = b->api->launch(plain ? code->plain : code->general, grid[0], grid[1], grid[2], block, 1, 1,
-            (unsigned)run->threadgroup_memory, b->stream, b->parameters, NULL);
+            (unsigned)(run->threadgroup_memory + LINE - 1) / LINE * LINE, b->stream, b->parameters, NULL);
     if (!result && run->seconds) result = b->api->event_record(b->lane->end, b->stream);
     return check(b, result, "starting the kernel");
 }
