@@ -168,6 +168,7 @@ cpu_options cc_cpu_options(const cc_request *request, const ir_kernel *kernel)
 
 tombac_status cc_optimise(const cc_request *request, ir_kernel *kernel, tombac_error **error)
 {
+    kernel->gpu = is_engine(request, "cuda");
     tombac_status status = ir_optimise(kernel, error);
     if (status != TOMBAC_OK) return status;
     ir_contract(kernel);
@@ -201,6 +202,7 @@ static tombac_status generate_cuda(
     const char *target = request->target ? request->target : CUDA_DEFAULT_TARGET;
     if (!cuda_is_target(target)) return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "no GPU architecture '%s'", target);
     char *folder = find_library("TOMBAC_CUDA_LIBRARY", ""), *own = strdup(target);
+    cuda_set_llvm_options();
     tombac_status status = folder && own ? cc_optimise(request, kernel, error) : tb_fail_memory(error);
     if (status == TOMBAC_OK) {
         free(kernel->target);

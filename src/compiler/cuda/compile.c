@@ -12,6 +12,8 @@
 
 #define COMBINE "instcombine<no-verify-fixpoint>"
 
+enum { MAX_THREADS = 1024 }; /* of a block */
+
 /* What the steps hand on. */
 typedef struct work {
     uint32_t threadgroup[3]; /* as launched, 0: not known */
@@ -229,13 +231,22 @@ static tombac_status optimise(ir_kernel *kernel, const work *w, tombac_error **e
     return status == TOMBAC_OK ? ir_run_passes(kernel, passes[2], error) : status;
 }
 
+/* `assume` is for plain launches. */
 static tombac_status merge_accesses(
-    ir_kernel *kernel, const char *kinds, const cuda_assumptions *assume, tombac_error **error)
+    ir_kernel *kernel, const work *w, const cuda_assumptions *assume, tombac_error **error)
 {
-    cuda_align(kernel, kinds, assume);
+    bool plain = assume != NULL;
+    cuda_align(kernel, tb_text_string(&w->passed), assume);
     cuda_flatten_addresses(kernel);
-    return ir_run_passes(
+    tombac_status status = ir_run_passes(
         kernel, "function(early-cse,load-store-vectorizer," COMBINE ",dce),globaldce", error);
+    if (status != TOMBAC_OK || !plain || !w->matrices) return status;
+    cuda_flatten_addresses(kernel);
+    uint32_t threads = w->threadgroup[0] * w->threadgroup[1] * w->threadgroup[2];
+    if (!cuda_swizzle(kernel, threads ? (threads + TB_SIMD_WIDTH - 1) / TB_SIMD_WIDTH * TB_SIMD_WIDTH : MAX_THREADS))
+        return TOMBAC_OK;
+    return ir_run_passes(kernel,
+        "function(instsimplify,early-cse,loop-simplify,lcssa,loop-mssa(licm),early-cse,dce)", error);
 }
 
 /* What is left to do for one of the two entries, from the module that is the same for both. */
@@ -247,7 +258,7 @@ static tombac_status finish(ir_kernel *kernel, const work *w, bool plain, cuda_a
     *assumptions = (cuda_assumptions){0};
     if (status == TOMBAC_OK && plain) cuda_find_assumptions(kernel, tb_text_string(&w->passed), assumptions);
     return status == TOMBAC_OK
-               ? merge_accesses(kernel, tb_text_string(&w->passed), plain ? assumptions : NULL, error)
+               ? merge_accesses(kernel, w, plain ? assumptions : NULL, error)
                : status;
 }
 
@@ -335,17 +346,17 @@ static tombac_status build(ir_kernel *kernel, const cuda_options *options, tb_te
 }
 
 /* LLVM's own merging of accesses during code generation comes behind passes that give addresses other forms
- * (address.c). */
-static void set_llvm_options(void)
+ * (address.c). Loops around matrix products are unrolled as far as by the cpu engine. */
+void cuda_set_llvm_options(void)
 {
-    static const char *const options[] = {"tombac-cc", "-disable-nvptx-load-store-vectorizer"};
-    LLVMParseCommandLineOptions(2, options, NULL);
+    static const char *const options[] = {
+        "tombac-cc", "-disable-nvptx-load-store-vectorizer", "-unroll-threshold=1500"};
+    LLVMParseCommandLineOptions(sizeof options / sizeof *options, options, NULL);
 }
 
 tombac_status cuda_compile(
     ir_kernel *kernel, const cuda_options *options, tb_text *object, tombac_error **error)
 {
-    set_llvm_options();
     tb_text header = {0}, code = {0};
     tombac_status status = build(kernel, options, &header, error);
     if (status == TOMBAC_OK) status = ir_emit_object(kernel, true, &code, error);

@@ -23,6 +23,8 @@ typedef struct cuda_options {
     uint32_t threadgroup[3]; /* of every launch that this code is for, 0: not known */
 } cuda_options;
 
+/* For the process, before ir_optimise. */
+void cuda_set_llvm_options(void);
 /* Appends the PTX to `object`. The kernel's module is used up. */
 tombac_status cuda_compile(
     ir_kernel *kernel, const cuda_options *options, tb_text *object, tombac_error **error);

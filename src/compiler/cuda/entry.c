@@ -20,6 +20,7 @@ typedef struct entry {
     LLVMBuilderRef builder;
     LLVMValueRef function, thread, shared;
     const uint32_t *threadgroup;
+    unsigned blocks; /* of threadgroup memory among the arguments so far */
     LLVMTypeRef i8, i32, i64;
 } entry;
 
@@ -126,7 +127,9 @@ static void bind_argument(entry *e, LLVMBasicBlockRef start, unsigned index, cha
     LLVMValueRef old = LLVMGetParam(e->kernel->function, index);
     LLVMPositionBuilderAtEnd(e->builder, start);
     if (kind == 't') {
-        LLVMValueRef offset = LLVMBuildZExt(e->builder, own, e->i64, "");
+        uint64_t first = (e->kernel->static_threadgroup_memory + 15) / 16 * 16;
+        LLVMValueRef offset = e->blocks++ ? LLVMBuildZExt(e->builder, own, e->i64, "")
+                                          : LLVMConstInt(e->i64, first, false);
         own = LLVMBuildInBoundsGEP2(e->builder, e->i8, e->shared, &offset, 1, "");
     }
     if (kind == 'v')
@@ -246,7 +249,7 @@ tombac_status cuda_entry_build(ir_kernel *kernel, const uint32_t threadgroup[3],
         .i32 = LLVMInt32TypeInContext(c),
         .i64 = LLVMInt64TypeInContext(c)};
     for (unsigned i = 0; i < kernel->argument_count; i++) tb_text_putc(kinds, kind_of(&e, i));
-    e.shared = LLVMAddGlobalInAddressSpace(e.module, bytes_type(&e, 0), "tombac_cuda_shared", 3);
+    e.shared = LLVMAddGlobalInAddressSpace(e.module, bytes_type(&e, 0), CUDA_SHARED, 3);
     LLVMSetAlignment(e.shared, 128);
     bool good = !kinds->bad && declare(&e, tb_text_string(kinds));
     if (good) {

@@ -7,6 +7,9 @@
 #include "compiler/ir/cfg.h"
 #include "compiler/ir/support.h"
 
+/* The threadgroup's memory. */
+#define CUDA_SHARED "tombac_cuda_shared"
+
 /* Placeholder in tombac.kernel for the lanes of the SIMD-group that exist; entry.c resolves it like a
  * position. */
 #define CUDA_MASK "tombac_cuda.existing_lanes"
@@ -55,6 +58,10 @@ typedef struct cuda_assumptions {
 void cuda_find_assumptions(ir_kernel *kernel, const char *kinds, cuda_assumptions *needed);
 /* Raises the alignment of accesses. `assume` may be NULL. */
 void cuda_align(ir_kernel *kernel, const char *kinds, const cuda_assumptions *assume);
+
+/* swizzle.c: other places in threadgroup memory, in which matrices are read faster; blocks have at most `threads` threads.
+ * False where accesses do not allow it. */
+bool cuda_swizzle(ir_kernel *kernel, uint32_t threads);
 
 /* matrix.c: whether the kernel multiplies matrices; and the choice how, late among the passes. */
 bool cuda_matrix_used(const ir_kernel *kernel);

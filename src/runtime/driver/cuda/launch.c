@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { ALIGNED = 16 };
+enum { ALIGNED = 16, LINE = 128 };
 #define SPIN_SECONDS 2e-4 /* short kernels end while their waiter would fall asleep */
 enum { MAX_PLACED = 65535 }; /* threadgroups in y and z, as CUDA counts them */
 #define MAX_GRID_X UINT64_C(0x7fffffff)
@@ -194,7 +194,7 @@ static tombac_status prepare(
     bool plain = aligned && !launch->linear && is_plain(code, run, threads);
     start->block = (threads + TB_SIMD_WIDTH - 1) / TB_SIMD_WIDTH * TB_SIMD_WIDTH;
     start->function = plain ? code->plain : code->general;
-    start->shared = (unsigned)run->threadgroup_memory;
+    start->shared = (unsigned)((run->threadgroup_memory + LINE - 1) / LINE * LINE);
     return TOMBAC_OK;
 }
 
