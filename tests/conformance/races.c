@@ -11,7 +11,7 @@ static const struct {
     const char *text; /* in the error; NULL: there is no race */
 } kernels[] = {
     {"exchange", NULL}, {"rounds", NULL}, {"in_simdgroup", NULL}, {"flag", NULL}, {"counters", NULL}, {"bytes", NULL},
-    {"vectors", NULL}, {"matrices", NULL}, {"own", NULL}, {"device_exchange", NULL}, {"last", NULL}, {"sums", NULL},
+    {"vectors", NULL}, {"matrices", NULL}, {"own", NULL}, {"device_exchange", NULL}, {"last", NULL}, {"fences", NULL}, {"sums", NULL},
     {"wrong_exchange", "of threadgroup memory, which thread"},
     {"wrong_rounds", "; no barrier is in between"},
     {"wrong_in_simdgroup", "threads of a SIMD-group need one too"},

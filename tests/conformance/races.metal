@@ -224,6 +224,21 @@ kernel void wrong_last(ARGUMENTS)
     if (place == groups - 1) out[i] = work[(i + n) % (n * groups)]; // here
 }
 
+// Fences in the place of barriers.
+kernel void fences(ARGUMENTS)
+{
+    uint sum = simd_sum(i), place = 0;
+    out[i] = sum;
+    if (lane == 0) {
+        work[i / 32] = sum + 1;
+        atomic_thread_fence(mem_flags::mem_device, memory_order_seq_cst, thread_scope_device);
+        place = atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
+        atomic_thread_fence(mem_flags::mem_device, memory_order_seq_cst, thread_scope_device);
+        if (place == n * groups / 32 - 1)
+            for (uint k = 0; k < n * groups / 32; k++) out[i] += work[k];
+    }
+}
+
 // Sums by atomic operations need nothing else.
 kernel void sums(ARGUMENTS)
 {

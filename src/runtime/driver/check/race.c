@@ -194,26 +194,31 @@ void check_races_simdgroup_barrier(check_races *races, uint32_t simdgroup, uint3
     }
 }
 
-void tombac_check_fence(tb_check_thread *shared)
+static void fence(check_races *races, const tb_check_thread *shared)
 {
-    check_races *races = ((check_thread *)shared)->run->races;
-    if (!races) return;
     ++races->time;
     pass_fence(&races->whole, races->time);
     pass_fence(&races->simdgroup[shared->simdgroup], races->time);
 }
 
-static void operate(check_races *races, tb_check_thread *shared, bool ordered)
+void tombac_check_fence(tb_check_thread *shared)
+{
+    check_thread *thread = (check_thread *)shared;
+    check_races_settle(thread);
+    if (thread->run->races) fence(thread->run->races, shared);
+}
+
+static void operate(check_races *races, const tb_check_thread *shared, bool ordered)
 {
     progress *both[2] = {&races->whole, &races->simdgroup[shared->simdgroup]};
-    if (ordered) tombac_check_fence(shared);
+    if (ordered) fence(races, shared);
     races->time++;
     for (int i = 0; i < 2; i++) {
         both[i]->published = both[i]->fence;
         both[i]->operation = races->time;
     }
     races->published[races->group] = races->whole.published;
-    if (ordered) tombac_check_fence(shared);
+    if (ordered) fence(races, shared);
 }
 
 /* ---- Reports ---- */
