@@ -5,7 +5,8 @@
  * not, because the pointer comes from memory: a device access must lie in a bound buffer, a threadgroup access in the
  * threadgroup's memory, a generic one in either or among the thread's own variables; this test is inline where a
  * device access lies in the block where the last one was found, or a threadgroup access in the threadgroup's memory.
- * Anything else calls tombac_check_touch, which finds the block or ends the launch. Plain accesses lose their alignment promise:
+ * Anything else calls tombac_check_touch, which finds the block or ends the launch. The driver sees every access to threadgroup
+ * memory, so that it can tell races (tombac_check_share). Plain accesses lose their alignment promise:
  * a misaligned vector access must not trap. */
 #include "compiler/check/steps.h"
 
@@ -163,10 +164,24 @@ static bool test_object(check_unit *unit, const access *a)
 
 /* ---- All accesses ---- */
 
+/* Tells the driver of an access to threadgroup memory, or to memory that may be it. */
+static void share(check_unit *unit, const access *a)
+{
+    unsigned space = space_of(a->pointer);
+    bool own = space == TB_CHECK_GENERIC && LLVMIsAAllocaInst(base_of(a->pointer));
+    if (own || (space != TB_CHECK_THREADGROUP && space != TB_CHECK_GENERIC)) return;
+    LLVMPositionBuilderBefore(unit->builder, a->instruction);
+    LLVMValueRef address = LLVMBuildPtrToInt(unit->builder, a->pointer, unit->i64, "");
+    LLVMValueRef kind = LLVMConstInt(unit->i32, (unsigned)a->kind, false);
+    LLVMValueRef operands[5] = {unit->thread, address, a->size, kind, check_place(unit, a->instruction)};
+    check_call(unit, "tombac_check_share", unit->nothing, operands, 5, false);
+}
+
 static void hook(check_unit *unit, const access *a)
 {
     unsigned space = space_of(a->pointer);
     LLVMSetCurrentDebugLocation2(unit->builder, NULL);
+    share(unit, a);
     if (test_object(unit, a)) return;
     if (space != TB_CHECK_DEVICE && space != TB_CHECK_THREADGROUP && space != TB_CHECK_GENERIC) return;
     LLVMValueRef base = base_of(a->pointer);

@@ -5,6 +5,7 @@
  *   schedule.c   one threadgroup: who runs, who waits, who meets
  *   operations.c what threads that meet compute
  *   access.c     which memory a kernel may touch
+ *   share.c      races and unwritten bytes in threadgroup memory
  *   fiber.c      stacks and switching */
 #ifndef RT_CHECK_CHECK_H
 #define RT_CHECK_CHECK_H
@@ -37,6 +38,14 @@ typedef enum check_state {
 } check_state;
 
 typedef struct check_run check_run;
+typedef struct check_cell check_cell;
+
+/* Something that does not end the launch. */
+typedef struct check_fault {
+    uint64_t count;
+    tb_check_place first, other; /* of a race: the earlier access */
+    uint32_t thread;             /* of the first */
+} check_fault;
 
 typedef struct check_thread {
     tb_check_thread shared; /* first: kernel code knows the thread by its address */
@@ -69,8 +78,10 @@ struct check_run {
     check_range ranges[CHECK_MAX_RANGES];
     size_t range_count;
     rt_log_record record;
-    uint64_t faults; /* integer divisions without a result */
-    tb_check_place first_fault;
+    check_fault faults[TB_CHECK_FAULT_COUNT]; /* what is reported at the end */
+    check_cell *cells;                        /* one per byte of threadgroup memory */
+    uint32_t period, first_period;            /* between barriers; the first one of this threadgroup */
+    uint32_t meetings[TB_MAX_THREADS_PER_THREADGROUP / TB_SIMD_WIDTH]; /* of each SIMD-group */
     tombac_status status; /* of the first failure; the launch ends with it */
     tombac_error **error;
 };
@@ -87,6 +98,10 @@ const check_range *check_ranges_find(const check_run *run, uint64_t address, uin
  */
 const char *check_table_find(const check_code *code, uint64_t address, size_t *left);
 
+/* share.c: at the start of a launch, and of each of its threadgroups. */
+tombac_status check_share_begin(check_run *run, tombac_error **error);
+void check_share_next_threadgroup(check_run *run);
+
 /* Ends the launch from inside a kernel's thread: the scheduler goes on and sees the failure. Does not return.
  */
 _Noreturn void check_stop(check_thread *thread, tombac_status status, const tb_check_place *place,
@@ -96,6 +111,7 @@ _Noreturn void check_stop(check_thread *thread, tombac_status status, const tb_c
 uint64_t tombac_check_wait(tb_check_thread *, const tb_check_site *, uint64_t, uint64_t, uint64_t, uint64_t);
 void tombac_check_tick(tb_check_thread *, const tb_check_place *);
 void tombac_check_touch(tb_check_thread *, uint64_t, uint64_t, uint32_t, const tb_check_place *);
+void tombac_check_share(tb_check_thread *, uint64_t, uint64_t, uint32_t, const tb_check_place *);
 void tombac_check_bound(
     tb_check_thread *, uint64_t, uint64_t, uint64_t, uint32_t, uint32_t, const tb_check_place *);
 

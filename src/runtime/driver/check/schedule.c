@@ -139,6 +139,7 @@ static void meet(check_run *run, uint32_t first, const tb_check_site *site, uint
         tb_error_set_location(run->error, site->place.file, site->place.line, 0);
         return;
     }
+    if (site->operation != TB_CHECK_CONVERGE) run->meetings[first / TB_SIMD_WIDTH]++;
     for (uint32_t i = 0; i < count; i++) {
         if (!(active >> i & 1)) continue;
         run->threads[first + i].result = results[i];
@@ -201,6 +202,7 @@ static bool release_barrier(check_run *run)
         }
         if (!one) one = thread;
     }
+    if (one && one->site->flags & TB_CHECK_THREADGROUP_MEMORY) run->period++;
     for (uint32_t i = 0; i < run->thread_count; i++) {
         if (run->threads[i].state == CHECK_BARRIER) run->threads[i].state = CHECK_READY;
     }
