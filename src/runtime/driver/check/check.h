@@ -80,7 +80,8 @@ struct check_run {
     rt_log_record record;
     check_fault faults[TB_CHECK_FAULT_COUNT]; /* what is reported at the end */
     check_cell *cells;                        /* one per byte of threadgroup memory */
-    uint32_t period, first_period;            /* between barriers; the first one of this threadgroup */
+    uint32_t period, first_period; /* between barriers; the first one of this threadgroup */
+    uint32_t ordered;              /* that began with the last barrier that orders threadgroup memory */
     uint32_t meetings[TB_MAX_THREADS_PER_THREADGROUP / TB_SIMD_WIDTH]; /* of each SIMD-group */
     tombac_status status; /* of the first failure; the launch ends with it */
     tombac_error **error;

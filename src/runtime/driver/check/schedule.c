@@ -202,7 +202,8 @@ static bool release_barrier(check_run *run)
         }
         if (!one) one = thread;
     }
-    if (one && one->site->flags & TB_CHECK_THREADGROUP_MEMORY) run->period++;
+    run->period++;
+    if (one && one->site->flags & TB_CHECK_THREADGROUP_MEMORY) run->ordered = run->period;
     for (uint32_t i = 0; i < run->thread_count; i++) {
         if (run->threads[i].state == CHECK_BARRIER) run->threads[i].state = CHECK_READY;
     }

@@ -1,7 +1,7 @@
 /* Who touched which byte of threadgroup memory since the last barrier: finds reads of what nothing wrote, and accesses that race.
  *
  * Two accesses of a byte by different threads race if one of them writes, not both are atomic, and nothing
- * between them makes one thread wait for the other: a threadgroup barrier that orders threadgroup memory, or, within one
+ * between them makes one thread wait for the other: a threadgroup barrier, which after a write must order threadgroup memory, or, within one
  * SIMD-group, anything that its threads do together. Per byte the last write and the last reads are kept (as in Oclgrind's
  * detector), with the barrier period in which they happened; periods are numbered through all threadgroups of a launch, so that
  * cells need no clearing. Two writes by one line of the kernel are let pass: threads often store the same value. */
@@ -34,15 +34,15 @@ tombac_status check_share_begin(check_run *run, tombac_error **error)
 
 void check_share_next_threadgroup(check_run *run)
 {
-    run->first_period = ++run->period;
+    run->first_period = run->ordered = ++run->period;
     for (uint32_t i = 0; i < TB_MAX_THREADS_PER_THREADGROUP / TB_SIMD_WIDTH; i++) run->meetings[i] = 0;
 }
 
-/* Did `earlier` happen in this period, by a thread that the running one did not wait for since? */
-static bool races(const check_thread *thread, const touch *earlier, bool atomic)
+/* Did `earlier` happen after period `since` began, by a thread that the running one did not wait for since? */
+static bool races(const check_thread *thread, const touch *earlier, uint32_t since, bool atomic)
 {
     const check_run *run = thread->run;
-    if (earlier->period != run->period || earlier->thread == thread->shared.index) return false;
+    if (earlier->period < since || earlier->thread == thread->shared.index) return false;
     if (earlier->atomic && atomic) return false;
     bool together = earlier->simdgroup == thread->shared.simdgroup;
     return !(together && earlier->meeting != run->meetings[thread->shared.simdgroup]);
@@ -88,8 +88,8 @@ void tombac_check_share(
     for (check_cell *cell = run->cells + begin; cell < run->cells + begin + size; cell++) {
         bool known = cell->write.period >= run->first_period;
         fresh |= reads && !atomic && !known;
-        bool with_write = races(thread, &cell->write, atomic) && (reads || cell->write.place != place);
-        bool with_read = writes && races(thread, &cell->read, atomic);
+        bool with_write = races(thread, &cell->write, run->ordered, atomic) && (reads || cell->write.place != place);
+        bool with_read = writes && races(thread, &cell->read, run->period, atomic);
         race |= with_write || with_read;
         if (with_write || with_read) other = with_write ? cell->write.place : cell->read.place;
         if (reads) merge(&cell->read, &now);
