@@ -316,3 +316,17 @@ kernel void flow(device int *out [[buffer(0)]], const device uint *in [[buffer(1
     int comma = (k = 5, k + 1);
     o[7] = comma * k;
 }
+
+// A variable that gets its value in the loop that reads it, and whose value of the first round nobody uses.
+kernel void late_value(device uint *out [[buffer(0)]], const device uint *in [[buffer(1)]], constant uint &n [[buffer(2)]],
+    constant uint &never [[buffer(3)]],
+    uint i [[thread_position_in_grid]])
+{
+    uint kept, total = 0;
+    for (uint k = 0; k < n; k++) {
+        kept = popcount(kept + in[i]) ^ in[(i + k) % 64];
+        if (k == never) total += kept;
+        total += in[(i + k) % 64] * k;
+    }
+    out[i] = total;
+}
