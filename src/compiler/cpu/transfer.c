@@ -302,6 +302,25 @@ static cpu_shape binary(const cpu_kernel *k, LLVMValueRef ir, cpu_shape a, cpu_s
     return cpu_shape_cut(cpu_shape_uniform(0), bits);
 }
 
+/* Is a < b, or one of its relatives, the same in all lanes? So it is where the lanes' offsets fill bits below both the
+ * alignment of the base and that of the uniform b: no multiple of that power of two lies between the lanes. */
+static bool compares_equally(const cpu_kernel *k, LLVMValueRef ir, cpu_shape a, cpu_shape b)
+{
+    LLVMIntPredicate p = LLVMGetICmpPredicate(ir);
+    LLVMValueRef limit = LLVMGetOperand(ir, 1);
+    uint64_t bits, c;
+    bool swapped = !cpu_shape_has_stride(&a), or_equal = p == LLVMIntULE || p == LLVMIntSLE || p == LLVMIntUGT || p == LLVMIntSGT;
+    if (p == LLVMIntEQ || p == LLVMIntNE || LLVMGetTypeKind(LLVMTypeOf(limit)) != LLVMIntegerTypeKind) return false;
+    if (swapped) {
+        cpu_shape other = a;
+        a = b, b = other, or_equal = !or_equal; /* b > a is a < b, b >= a is a <= b */
+    }
+    if (a.bits != LANE_BITS || !carries_nothing(&a, &bits) || !cpu_shape_is_uniform(&b)) return false;
+    if (!or_equal) return b.align >= 63 || bits < (uint64_t)1 << b.align;
+    /* a <= c is a < c + 1 */
+    return !swapped && constant_of(limit, &c) && (bits & ~c) == 0 && bits < (uint64_t)1 << __builtin_ctzll(~c | (uint64_t)1 << 63);
+}
+
 static cpu_shape address(const cpu_kernel *k, const cpu_value *value, cpu_shape s)
 {
     LLVMValueRef ir = value->ir;
@@ -419,6 +438,7 @@ cpu_shape cpu_transfer(const cpu_kernel *k, const cpu_value *value)
     cpu_shape b = count > 1 ? cpu_shape_of(k, LLVMGetOperand(ir, 1)) : same;
     switch (opcode) {
     case LLVMCall: return call(k, value, same);
+    case LLVMICmp: return compares_equally(k, ir, a, b) ? cpu_shape_uniform(0) : same;
     case LLVMZExt:
     case LLVMSExt: return extension(k, ir, &a);
     case LLVMTrunc: return normal(a, width_of(ir));

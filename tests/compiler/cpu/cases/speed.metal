@@ -209,3 +209,14 @@ kernel void half_rows(device const half4 *in, device float *out, uint i [[thread
     for (short k = 0; k < 4; k++) sum += dot(float4(in[i * 4 + k]), float4(1, 2, 3, 4));
     out[i] = sum;
 }
+
+// What a loop divides by and does not change is divided once.
+// RUN reciprocal: emit --what simd --target x86-64-v4 --kernel normalise
+// NOT reciprocal: fdiv <(8|16|32) x float>
+// CHECK reciprocal: fdiv float
+kernel void normalise(device float *x, constant uint &count, constant float &sum, uint t [[thread_index_in_threadgroup]],
+                      uint threads [[threads_per_threadgroup]])
+{
+    float scale = 1.0f / sum;
+    for (uint i = t; i < count; i += threads) x[i] *= scale;
+}
