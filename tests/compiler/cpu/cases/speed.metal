@@ -271,3 +271,14 @@ kernel void once(device const float *in, device half *out, uint t [[thread_posit
     int row = int(g.y) / 7;
     out[row * 256 + t] = half(in[g.x * 256 + t]);
 }
+
+// What a loop divides by and does not change is divided once.
+// RUN reciprocal: emit --what simd --target x86-64-v4 --kernel normalise
+// NOT reciprocal: fdiv <(8|16|32) x float>
+// CHECK reciprocal: fdiv float
+kernel void normalise(device float *x, constant uint &count, constant float &sum, uint t [[thread_index_in_threadgroup]],
+                      uint threads [[threads_per_threadgroup]])
+{
+    float scale = 1.0f / sum;
+    for (uint i = t; i < count; i += threads) x[i] *= scale;
+}
