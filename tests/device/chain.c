@@ -1,6 +1,7 @@
-/* chain DEVICE: sequences of kernels that hand each other arguments and data, each recorded and run several times, with the host looking
- * in between, against the same steps computed here. What a device may get wrong: the order of launches, arguments by value that an
- * earlier kernel wrote, content that is copied too late, sequences that are run again (as graphs, on GPUs). */
+/* chain DEVICE: sequences of kernels that hand each other arguments and data, each recorded and run several
+ * times, with the host looking in between, against the same steps computed here. What a device may get wrong:
+ * the order of launches, arguments by value that an earlier kernel wrote, content that is copied too late,
+ * sequences that are run again (as graphs, on GPUs). */
 #include "tombac/tombac.h"
 
 #include <stdio.h>
@@ -14,9 +15,11 @@ static const char source[] =
     "struct plan { uint count, step; };\n"
     "kernel void advance(device plan *p [[buffer(0)]], constant uint &by [[buffer(1)]])\n"
     "{ p->count = (p->count * 5 + by) % 1200; p->step = p->step * 3 + by; }\n"
-    "kernel void apply(device uint *data [[buffer(0)]], constant plan &p [[buffer(1)]], uint i [[thread_position_in_grid]])\n"
+    "kernel void apply(device uint *data [[buffer(0)]], constant plan &p [[buffer(1)]], uint i "
+    "[[thread_position_in_grid]])\n"
     "{ if (i < p.count) data[i] += p.step + i; }\n"
-    "kernel void rotate(device uint *data [[buffer(0)]], const device uint *from [[buffer(1)]], uint i [[thread_position_in_grid]])\n"
+    "kernel void rotate(device uint *data [[buffer(0)]], const device uint *from [[buffer(1)]], uint i "
+    "[[thread_position_in_grid]])\n"
     "{ data[i] ^= from[(i + 1) % 1000] << 3 | from[i] >> 29; }\n";
 
 typedef struct plan {
@@ -62,7 +65,8 @@ static void compute(const step *s)
     }
     for (uint32_t i = 0; i < LENGTH && s->kind == 1; i++)
         if (i < p->count) to[i] += p->step + i;
-    for (uint32_t i = 0; i < LENGTH && s->kind == 2; i++) to[i] ^= from[(i + 1) % LENGTH] << 3 | from[i] >> 29;
+    for (uint32_t i = 0; i < LENGTH && s->kind == 2; i++)
+        to[i] ^= from[(i + 1) % LENGTH] << 3 | from[i] >> 29;
 }
 
 static tombac_launch *launch_of(const step *s)
@@ -74,8 +78,10 @@ static tombac_launch *launch_of(const step *s)
     if (s->kind == 0)
         demand(tombac_launch_set_bytes(launch, 1, &s->by, sizeof s->by, &e), &e);
     else
-        demand(tombac_launch_set_buffer(launch, 1, s->kind == 1 ? plans[s->plan] : data[s->other], 0, &e), &e);
-    demand(tombac_launch_set_grid(launch, tombac_for_elements(s->kind ? LENGTH : 1, s->kind ? 64 : 1), &e), &e);
+        demand(
+            tombac_launch_set_buffer(launch, 1, s->kind == 1 ? plans[s->plan] : data[s->other], 0, &e), &e);
+    demand(
+        tombac_launch_set_grid(launch, tombac_for_elements(s->kind ? LENGTH : 1, s->kind ? 64 : 1), &e), &e);
     return launch;
 }
 
@@ -98,7 +104,8 @@ static void run(const step *steps, bool sequence)
     tombac_operation_release(operation);
 }
 
-static void compare(tombac_buffer *buffer, const void *expected, size_t size, const char *what, uint32_t number)
+static void compare(
+    tombac_buffer *buffer, const void *expected, size_t size, const char *what, uint32_t number)
 {
     const void *seen;
     tombac_error *e = NULL;
@@ -126,11 +133,15 @@ static void open_all(const char *name)
     tombac_error *e = NULL;
     tombac_library *library;
     demand(tombac_device_open(name, &device, &e), &e);
-    demand(tombac_library_create_from_source(device, "chain.metal", source, sizeof source - 1, NULL, &library, &e), &e);
+    demand(tombac_library_create_from_source(
+               device, "chain.metal", source, sizeof source - 1, NULL, &library, &e),
+        &e);
     for (int i = 0; i < 3; i++) demand(tombac_kernel_create(library, names[i], NULL, 0, &kernels[i], &e), &e);
     tombac_library_release(library);
-    for (int i = 0; i < DATAS; i++) demand(tombac_buffer_create(device, sizeof model_data[i], NULL, &data[i], &e), &e);
-    for (int i = 0; i < PLANS; i++) demand(tombac_buffer_create(device, sizeof(plan), NULL, &plans[i], &e), &e);
+    for (int i = 0; i < DATAS; i++)
+        demand(tombac_buffer_create(device, sizeof model_data[i], NULL, &data[i], &e), &e);
+    for (int i = 0; i < PLANS; i++)
+        demand(tombac_buffer_create(device, sizeof(plan), NULL, &plans[i], &e), &e);
 }
 
 int main(int count, char **words)
@@ -145,7 +156,9 @@ int main(int count, char **words)
         }
         for (int repeat = 0; repeat < REPEATS; repeat++) {
             run(steps, n % 4 != 3);
-            if (pick(2)) compare(data[n % DATAS], model_data[n % DATAS], sizeof model_data[0], "array", (uint32_t)n % DATAS);
+            if (pick(2))
+                compare(data[n % DATAS], model_data[n % DATAS], sizeof model_data[0], "array",
+                    (uint32_t)n % DATAS);
             if (pick(4) == 0) write_anew(pick(DATAS));
         }
     }
