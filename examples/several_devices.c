@@ -67,7 +67,7 @@ int main(int count, char **arguments)
     tombac_operation *sum;
     example_check(tombac_group_create(devices, members, TOMBAC_TRANSPORT_ANY, &group, &error), &error);
     example_check(tombac_group_all_reduce(
-                      group, TOMBAC_REDUCTION_SUM, TOMBAC_TYPE_U32, BINS, counts, counts, &sum, &error),
+                      group, TOMBAC_REDUCE_SUM, TOMBAC_TYPE_U32, BINS, counts, counts, &sum, &error),
         &error);
     example_check(tombac_operation_wait(sum, -1, &error), &error);
     for (size_t i = 0; i < members; i++) check(&examples[i], counts[i], expected);

@@ -766,7 +766,7 @@ typedef enum tombac_transport {
 /** What becomes of elements at the same place. Sums of integers wrap; half and brain floats are added in single precision and
  * rounded once by the host, after each addition by NCCL. In which order floats are added is not defined; nor is the minimum or
  * maximum where one of them is a NaN. */
-typedef enum tombac_reduction { TOMBAC_REDUCTION_SUM = 0, TOMBAC_REDUCTION_MIN, TOMBAC_REDUCTION_MAX } tombac_reduction;
+typedef enum tombac_reduction { TOMBAC_REDUCE_SUM = 0, TOMBAC_REDUCE_MIN, TOMBAC_REDUCE_MAX } tombac_reduction;
 
 /** The sum of what several devices have computed, in place, in each of their buffers:
  *
@@ -778,7 +778,7 @@ typedef enum tombac_reduction { TOMBAC_REDUCTION_SUM = 0, TOMBAC_REDUCTION_MIN, 
  *     tombac_status status = tombac_group_create(devices, count, TOMBAC_TRANSPORT_ANY, &group, error);
  *     if (status == TOMBAC_OK)
  *         status = tombac_group_all_reduce(
- *             group, TOMBAC_REDUCTION_SUM, TOMBAC_TYPE_F32, length, sums, sums, &operation, error);
+ *             group, TOMBAC_REDUCE_SUM, TOMBAC_TYPE_F32, length, sums, sums, &operation, error);
  *     if (status == TOMBAC_OK) status = tombac_operation_wait(operation, -1, error);
  *     tombac_operation_release(operation);
  *     tombac_group_release(group);

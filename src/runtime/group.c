@@ -296,7 +296,7 @@ tombac_status tombac_group_all_reduce(tombac_group *group, tombac_reduction redu
     if (!from) return rt_missing(__func__, "from", error);
     if (!to) return rt_missing(__func__, "to", error);
     if (!operation) return rt_missing(__func__, "operation", error);
-    if ((unsigned)reduction > TOMBAC_REDUCTION_MAX)
+    if ((unsigned)reduction > TOMBAC_REDUCE_MAX)
         return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "there is no reduction %d", (int)reduction);
     if (type_ == TOMBAC_TYPE_BOOL) return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "bools cannot be reduced");
     return make(group,

@@ -34,9 +34,9 @@ static uint16_t to_bfloat(float value)
             for (size_t k = 1; k < arrays; k++) {                                                            \
                 WIDE one = LOAD(((const TYPE *)from[k])[i]);                                                 \
                 bool less = one<all, more = one> all, lost = all != all;                                     \
-                if (how == TOMBAC_REDUCTION_SUM)                                                             \
+                if (how == TOMBAC_REDUCE_SUM)                                                                \
                     all = (WIDE)((WRAP)all + (WRAP)one);                                                     \
-                else if (lost || (how == TOMBAC_REDUCTION_MIN ? less : more))                                \
+                else if (lost || (how == TOMBAC_REDUCE_MIN ? less : more))                                   \
                     all = one;                                                                               \
             }                                                                                                \
             out[i] = (TYPE)STORE(all);                                                                       \

@@ -62,9 +62,8 @@ static int reduced(tombac_reduction how, size_t i)
     int all = input(0, i);
     for (size_t k = 1; k < the.count; k++) {
         int one = input(k, i);
-        if (how == TOMBAC_REDUCTION_SUM) all += one;
-        if ((how == TOMBAC_REDUCTION_MIN && one < all) || (how == TOMBAC_REDUCTION_MAX && one > all))
-            all = one;
+        if (how == TOMBAC_REDUCE_SUM) all += one;
+        if ((how == TOMBAC_REDUCE_MIN && one < all) || (how == TOMBAC_REDUCE_MAX && one > all)) all = one;
     }
     return all;
 }
@@ -201,7 +200,7 @@ static void test_copies(size_t count)
     for (size_t i = 0; i < the.count; i++) ring[i] = make(i, TOMBAC_TYPE_U32, count, 48, i);
     last = make(0, TOMBAC_TYPE_U32, count, 48, 3);
     run(tombac_group_all_reduce(
-            the.group, TOMBAC_REDUCTION_MAX, TOMBAC_TYPE_U32, count, ring, ring, &operation, &error),
+            the.group, TOMBAC_REDUCE_MAX, TOMBAC_TYPE_U32, count, ring, ring, &operation, &error),
         &operation, &error);
     size_t part = count / 2 * 4, rest = count * 4 - part;
     for (size_t i = 0; i < the.count; i++) {
@@ -214,8 +213,8 @@ static void test_copies(size_t count)
     run(tombac_buffer_copy(ring[0], 0, last, 4, 4, &operation, &error), &operation, &error);
     uint32_t *expected = calloc(count, 4);
     for (size_t i = 0; i < count; i++)
-        expected[i] = (uint32_t)(i * 4 >= rest ? reduced(TOMBAC_REDUCTION_MAX, i) : input(3, i));
-    expected[1] = (uint32_t)reduced(TOMBAC_REDUCTION_MAX, 0);
+        expected[i] = (uint32_t)(i * 4 >= rest ? reduced(TOMBAC_REDUCE_MAX, i) : input(3, i));
+    expected[1] = (uint32_t)reduced(TOMBAC_REDUCE_MAX, 0);
     compare(last, expected, "copies around", 0);
     free(expected);
     release(ring);
@@ -241,7 +240,7 @@ static void measure(size_t bytes)
         tombac_operation *operation = NULL;
         double begin = now();
         run(tombac_group_all_reduce(
-                the.group, TOMBAC_REDUCTION_SUM, TOMBAC_TYPE_F32, bytes / 4, list, list, &operation, &error),
+                the.group, TOMBAC_REDUCE_SUM, TOMBAC_TYPE_F32, bytes / 4, list, list, &operation, &error),
             &operation, &error);
         double middle = now();
         run(tombac_buffer_copy(
@@ -261,7 +260,7 @@ static void test_all(void)
 {
     static const size_t counts[] = {1, 1000, 70001};
     for (int type = TOMBAC_TYPE_I8; type <= TOMBAC_TYPE_F32; type++)
-        for (int how = 0; how <= TOMBAC_REDUCTION_MAX; how++)
+        for (int how = 0; how <= TOMBAC_REDUCE_MAX; how++)
             for (size_t i = 0; i < 3; i++)
                 test_reduce((tombac_type)type, (tombac_reduction)how, counts[i], i * 64, (how + (int)i) % 2);
     for (int type = TOMBAC_TYPE_BOOL; type <= TOMBAC_TYPE_F32; type++) {

@@ -223,8 +223,7 @@ static tombac_status sum(
     tombac_group *group, tombac_type type, tombac_buffer *const *buffers, tombac_error **error)
 {
     tombac_operation *o = NULL;
-    tombac_status s =
-        tombac_group_all_reduce(group, TOMBAC_REDUCTION_SUM, type, 4, buffers, buffers, &o, error);
+    tombac_status s = tombac_group_all_reduce(group, TOMBAC_REDUCE_SUM, type, 4, buffers, buffers, &o, error);
     if (s == TOMBAC_OK) s = tombac_operation_wait(o, -1, error);
     tombac_operation_release(o);
     return s;

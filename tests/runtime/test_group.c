@@ -101,19 +101,18 @@ static void test_group_refusals(void **state)
     assert_int_equal(tombac_group_transport(w->group), TOMBAC_TRANSPORT_HOST);
     assert_non_null(strstr(tombac_group_note(w->group), "no NCCL"));
     tombac_buffer *wrong[] = {w->buffers[1], w->buffers[0], w->buffers[2]};
-    s = tombac_group_all_reduce(
-        w->group, TOMBAC_REDUCTION_SUM, TOMBAC_TYPE_F32, 4, wrong, w->buffers, &o, &e);
+    s = tombac_group_all_reduce(w->group, TOMBAC_REDUCE_SUM, TOMBAC_TYPE_F32, 4, wrong, w->buffers, &o, &e);
     refused(s, TOMBAC_ERROR_BINDING, &e,
         "buffer 0 is one of the device 'cpu', not of the group's member 0, 'check'");
     s = tombac_group_all_reduce(
-        w->group, TOMBAC_REDUCTION_SUM, TOMBAC_TYPE_F32, 65, w->buffers, w->buffers, &o, &e);
+        w->group, TOMBAC_REDUCE_SUM, TOMBAC_TYPE_F32, 65, w->buffers, w->buffers, &o, &e);
     refused(s, TOMBAC_ERROR_ARGUMENT, &e, "buffer 0 has 256 bytes, the operation needs 260");
     s = tombac_group_all_gather(w->group, TOMBAC_TYPE_F32, 22, w->buffers, w->buffers, &o, &e);
     refused(s, TOMBAC_ERROR_ARGUMENT, &e, "needs 264");
     s = tombac_group_all_gather(w->group, TOMBAC_TYPE_F32, 20, w->buffers, w->buffers, &o, &e);
     refused(s, TOMBAC_ERROR_ARGUMENT, &e, "members 1 and 1 overlap"); /* member 0 is in place */
     s = tombac_group_all_reduce(
-        w->group, TOMBAC_REDUCTION_SUM, TOMBAC_TYPE_BOOL, 4, w->buffers, w->buffers, &o, &e);
+        w->group, TOMBAC_REDUCE_SUM, TOMBAC_TYPE_BOOL, 4, w->buffers, w->buffers, &o, &e);
     refused(s, TOMBAC_ERROR_ARGUMENT, &e, "bools cannot be reduced");
     s = tombac_group_all_reduce(
         w->group, (tombac_reduction)3, TOMBAC_TYPE_F32, 4, w->buffers, w->buffers, &o, &e);
@@ -142,7 +141,7 @@ static void test_typed_and_unaligned(void **state)
     refused(s, TOMBAC_ERROR_BINDING, &e, "buffer 1 holds i32, not f32");
     finish(tombac_group_broadcast(w->group, 0, TOMBAC_TYPE_I32, 4, list, &o, &e), &o, &e);
     list[2] = odd;
-    s = tombac_group_all_reduce(w->group, TOMBAC_REDUCTION_MIN, TOMBAC_TYPE_I32, 4, list, list, &o, &e);
+    s = tombac_group_all_reduce(w->group, TOMBAC_REDUCE_MIN, TOMBAC_TYPE_I32, 4, list, list, &o, &e);
     refused(s, TOMBAC_ERROR_ARGUMENT, &e, "buffer 2 begins at offset 2, which no i32 does");
     tombac_buffer_release(typed);
     tombac_buffer_release(odd);
@@ -163,10 +162,10 @@ static void test_overlap_of_members(void **state)
         assert_int_equal(
             tombac_buffer_create_view(w->buffers[0], NULL, 32 * i, 64, &views[i], NULL), TOMBAC_OK);
     tombac_status s =
-        tombac_group_all_reduce(group, TOMBAC_REDUCTION_SUM, TOMBAC_TYPE_U8, 33, views, views, &o, &e);
+        tombac_group_all_reduce(group, TOMBAC_REDUCE_SUM, TOMBAC_TYPE_U8, 33, views, views, &o, &e);
     refused(s, TOMBAC_ERROR_ARGUMENT, &e, "members 0 and 1 overlap");
-    finish(tombac_group_all_reduce(group, TOMBAC_REDUCTION_SUM, TOMBAC_TYPE_U8, 32, views, views, &o, &e), &o,
-        &e);
+    finish(
+        tombac_group_all_reduce(group, TOMBAC_REDUCE_SUM, TOMBAC_TYPE_U8, 32, views, views, &o, &e), &o, &e);
     for (size_t i = 0; i < 2; i++) tombac_buffer_release(views[i]);
     tombac_group_release(group);
 }
@@ -208,10 +207,10 @@ static void test_rounding(void **state)
     static const uint16_t half[3][3] = {{0x6800, 0x6800, 0x7bff}, {0x3c00, 0x3c00, 0x7bff}, {0x3c00, 0, 0}};
     static const uint16_t half_sum[] = {0x6801, 0x6800, 0x7c00};
     for (int i = 0; i < DEVICES; i++) fill(w->buffers[i], brain[i], sizeof brain[i]);
-    reduce(w, TOMBAC_REDUCTION_SUM, TOMBAC_TYPE_BF16, 4);
+    reduce(w, TOMBAC_REDUCE_SUM, TOMBAC_TYPE_BF16, 4);
     for (int i = 0; i < DEVICES; i++) expect(w->buffers[i], brain_sum, sizeof brain_sum);
     for (int i = 0; i < DEVICES; i++) fill(w->buffers[i], half[i], sizeof half[i]);
-    reduce(w, TOMBAC_REDUCTION_SUM, TOMBAC_TYPE_F16, 3);
+    reduce(w, TOMBAC_REDUCE_SUM, TOMBAC_TYPE_F16, 3);
     for (int i = 0; i < DEVICES; i++) expect(w->buffers[i], half_sum, sizeof half_sum);
 }
 
@@ -224,16 +223,16 @@ static void test_extremes(void **state)
     static const int16_t shorts[3][2] = {{-3, 7}, {-4, 6}, {-2, 9}}, least[] = {-4, 6};
     static const uint64_t large[3] = {5, UINT64_C(1) << 63, 7}, most = UINT64_C(1) << 63;
     for (int i = 0; i < DEVICES; i++) fill(w->buffers[i], &wide[i], 8);
-    reduce(w, TOMBAC_REDUCTION_SUM, TOMBAC_TYPE_I64, 1);
+    reduce(w, TOMBAC_REDUCE_SUM, TOMBAC_TYPE_I64, 1);
     expect(w->buffers[1], &wide_sum, 8);
     for (int i = 0; i < DEVICES; i++) fill(w->buffers[i], narrow[i], 3);
-    reduce(w, TOMBAC_REDUCTION_SUM, TOMBAC_TYPE_I8, 3);
+    reduce(w, TOMBAC_REDUCE_SUM, TOMBAC_TYPE_I8, 3);
     expect(w->buffers[2], narrow_sum, 3);
     for (int i = 0; i < DEVICES; i++) fill(w->buffers[i], shorts[i], 4);
-    reduce(w, TOMBAC_REDUCTION_MIN, TOMBAC_TYPE_I16, 2);
+    reduce(w, TOMBAC_REDUCE_MIN, TOMBAC_TYPE_I16, 2);
     expect(w->buffers[0], least, 4);
     for (int i = 0; i < DEVICES; i++) fill(w->buffers[i], &large[i], 8);
-    reduce(w, TOMBAC_REDUCTION_MAX, TOMBAC_TYPE_U64, 1);
+    reduce(w, TOMBAC_REDUCE_MAX, TOMBAC_TYPE_U64, 1);
     expect(w->buffers[0], &most, 8);
 }
 
@@ -255,7 +254,7 @@ static void test_failure_travels(void **state)
     assert_int_equal(tombac_operation_map(first, break_down, NULL, NULL, &broken, NULL), TOMBAC_OK);
     assert_int_equal(tombac_buffer_copy(w->buffers[0], 0, w->buffers[1], 0, 8, &copy, NULL), TOMBAC_OK);
     assert_int_equal(tombac_operation_then(broken, copy, NULL), TOMBAC_OK);
-    assert_int_equal(tombac_group_all_reduce(w->group, TOMBAC_REDUCTION_SUM, TOMBAC_TYPE_I32, 2, w->buffers,
+    assert_int_equal(tombac_group_all_reduce(w->group, TOMBAC_REDUCE_SUM, TOMBAC_TYPE_I32, 2, w->buffers,
                          w->buffers, &after, NULL),
         TOMBAC_OK);
     assert_int_equal(tombac_operation_submit(copy, NULL), TOMBAC_OK);
@@ -303,7 +302,7 @@ static void *send_around(void *context)
         tombac_operation *o = NULL;
         s->seed = s->seed * 1664525u + 1013904223u;
         unsigned a = s->seed >> 8 & 0xff, b = s->seed >> 16 & 0xff;
-        tombac_status status = a % 7 == 0 ? tombac_group_all_reduce(w->group, TOMBAC_REDUCTION_MAX,
+        tombac_status status = a % 7 == 0 ? tombac_group_all_reduce(w->group, TOMBAC_REDUCE_MAX,
                                                 TOMBAC_TYPE_U64, 32, w->buffers, w->buffers, &o, NULL)
                                           : tombac_buffer_copy(w->buffers[a % DEVICES], 0,
                                                 w->buffers[(a + 1 + b % 2) % DEVICES], 0, BYTES, &o, NULL);

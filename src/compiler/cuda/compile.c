@@ -103,7 +103,8 @@ static tombac_status close_module(ir_kernel *kernel, bool matrices, tombac_error
         if (f == kernel->function || LLVMGetIntrinsicID(f)) continue;
         if (!LLVMIsDeclaration(f)) {
             LLVMSetLinkage(f, LLVMInternalLinkage);
-        } else if (LLVMGetFirstUse(f) && !(matrices && ir_name_starts(f, "tombac_cuda.matrix_multiply"))) {
+        } else if (LLVMGetFirstUse(f) && !(matrices && (ir_name_starts(f, "tombac_cuda.matrix_multiply") ||
+                                                           ir_name_starts(f, "tombac_cuda.opaque_")))) {
             size_t length;
             return ir_internal_error(kernel->kernel, error,
                 "the cuda engine does not know the operation '%s'", LLVMGetValueName2(f, &length));
@@ -224,8 +225,9 @@ static tombac_status optimise(ir_kernel *kernel, const work *w, tombac_error **e
     if (status == TOMBAC_OK) status = ir_run_passes(kernel, passes[1], error);
     if (status == TOMBAC_OK) status = cuda_select_arrays(kernel, error);
     if (status == TOMBAC_OK && w->matrices) {
-        cuda_matrix_lower(kernel);
-        status = link_library(kernel, tb_text_string(&w->library), error);
+        status = ir_run_passes(kernel, "function(separate-const-offset-from-gep,early-cse)", error);
+        if (status == TOMBAC_OK) status = cuda_matrix_lower(kernel, tb_text_string(&w->passed), error);
+        if (status == TOMBAC_OK) status = link_library(kernel, tb_text_string(&w->library), error);
         if (status == TOMBAC_OK) status = close_module(kernel, false, error);
     }
     return status == TOMBAC_OK ? ir_run_passes(kernel, passes[2], error) : status;

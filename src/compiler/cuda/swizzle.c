@@ -248,7 +248,7 @@ static int address_of(LLVMValueRef instruction)
     case LLVMAtomicRMW:
     case LLVMAtomicCmpXchg: return 0;
     case LLVMStore: return 1;
-    case LLVMCall: return ir_is_intrinsic(instruction, "llvm.nvvm.ldmatrix") ? 0 : -1;
+    case LLVMCall: return ir_callee(instruction) && ir_name_starts(ir_callee(instruction), CUDA_LDMATRIX) ? 0 : -1;
     default: return -1;
     }
 }

@@ -83,6 +83,7 @@ typedef struct rt_collective {
 typedef struct rt_driver {
     const char *name; /* of the device, and of the engine that tombac-cc compiles for: "check", "cpu" */
     bool specialises; /* kernels may be compiled again for the values of their arguments (specialise.h) */
+    bool any_thread; /* `run` may be called on the program's own threads too */
     bool (*available)(void); /* whether this machine can run it; NULL: always */
 
     /* Optional, where there can be several of it: how many there are, and the name of each, as many as are ever counted. */
