@@ -43,7 +43,7 @@ cf_call ck_call(cf_test *test, ck_form form, const char *file, const char *kerne
         OLDER}
         FILE_OF("language", "metal2.4"), FILE_OF("together", "metal3.2"), FILE_OF("numbers", "metal2.4"),
         FILE_OF("vectors", "metal2.4"), FILE_OF("messages", "metal3.2"), FILE_OF("random", "metal2.4"),
-        FILE_OF("pointers", "metal3.0"), FILE_OF("extra", NULL)};
+        FILE_OF("pointers", "metal3.0"), FILE_OF("constants", "metal2.4"), FILE_OF("extra", NULL)};
     size_t i = 0;
     while (strcmp(files[i].name, file) != 0) i++;
     return (cf_call){.file = files[i].paths[form == CK_HOST ? CK_C : form],
@@ -187,6 +187,29 @@ static void run_scale(cf_test *t, const int *p)
     if (cf_run(t, &call)) cf_equal(t, type->type, expected, got, N, "element");
 }
 
+/* p[1]: which constants have a value, as bits. */
+static void run_constants(cf_test *t, const int *p)
+{
+    enum { N = 40 };
+    uint32_t rounds = 5;
+    float scale[2] = {0.5f, 3.0f}, expected[N], got[N] = {0};
+    int8_t shift = -3;
+    bool twice = p[1] & 4;
+    for (int i = 0; i < N; i++) {
+        expected[i] = 0;
+        for (uint32_t k = 0; k < rounds; k++) expected[i] += scale[0] * (float)k + scale[1];
+        if (p[1] & 2) expected[i] = twice ? expected[i] * 2 : expected[i] + 1000;
+        expected[i] += (float)(p[1] & 1 ? i + shift : i + 100);
+    }
+    cf_call call = ck_call(t, (ck_form)p[0], "constants", "specialised", N, 8);
+    cf_buffer(&call, 0, got, sizeof got);
+    cf_constant(&call, "rounds", &rounds, 4);
+    cf_constant_at(&call, 4, scale, sizeof scale);
+    if (p[1] & 2) cf_constant(&call, "twice", &twice, 1);
+    if (p[1] & 1) cf_constant(&call, "shift", &shift, 1);
+    if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_F32, expected, got, N, "element");
+}
+
 static void run_pointers(cf_test *t, const int *p)
 {
     enum { N = 96, GROUP = 32, RESULTS = 14 };
@@ -304,6 +327,10 @@ void cf_family_ckernel(cf_suite *suite)
     ck_add(suite, run_structures, 1, 0, "structures.negated");
     ck_add(suite, run_rows, 0, 0, "rows");
     ck_add(suite, run_floats, 0, 0, "floats");
+    for (int set = 0; set < 8; set++) {
+        snprintf(name, sizeof name, "constants.%d", set);
+        ck_add(suite, run_constants, set, 0, name);
+    }
     ck_add(suite, run_pointers, 12345, 0, "pointers");
     for (int i = 0; i < CK_TYPES; i++) {
         if (ck_types[i].type == TOMBAC_TYPE_F16) continue;

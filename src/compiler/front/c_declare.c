@@ -264,5 +264,6 @@ tombac_status front_c_scan(front_unit *unit, const char *source, size_t size, to
             "unknown language standard '%s' for a kernel in C, which is C23 (-std=c23)", standard);
     tombac_status status = find_paths(&unit->paths, error);
     if (status == TOMBAC_OK) status = front_preprocess(unit, source, size, error);
+    if (status == TOMBAC_OK) status = front_c_find_constants(unit, error);
     return status == TOMBAC_OK ? find_kernels(unit, error) : status;
 }

@@ -260,6 +260,10 @@ static tombac_status write_word(msl_writer *w, uint32_t i)
 {
     const token *t = w->list->tokens;
     if (!front_is_free(&w->r, i)) return TOMBAC_OK;
+    if (front_c_is_constant(w->list, i)) {
+        front_c_write_constant(&w->r.edits, w->list, i);
+        return TOMBAC_OK;
+    }
     if (t[i].code == KW_THREADGROUP) return write_threadgroup(w, i);
     if (t[i].code == KW_CONST && t[i].brace == NO_TOKEN && !t[i].bracket) return write_variable(w, i);
     if (t[i + 1].code == '(' && front_c_is_use(w->list, i) && !front_c_function(w->list, &w->functions, i)) {
