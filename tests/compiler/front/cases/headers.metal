@@ -1,4 +1,5 @@
 //@ check
+//@ std metal4.0
 //! error
 // Every header that sources name.
 #include <metal_array>
