@@ -99,7 +99,8 @@ typedef enum tb_check_fault {
  *   void tombac_check_share(thread, u64 address, u64 size, u32 access, const tb_check_place *)
  *                                                                  before an access that may be to threadgroup memory
  *   void tombac_check_bound(thread, u64 offset, u64 size, u64 limit, u32 access, u32 object, const tb_check_place *)
- *                                                                  an access that is not within its object's `limit` bytes
+ *                                                                  an access that is not within its object's `limit` bytes;
+ *                                                                  object 0: a private variable
  *   void tombac_check_fault(thread, u32 fault, const tb_check_place *)
  *   void tombac_check_log_begin(thread, u32 level, const char *format)
  *   void tombac_check_log_argument(thread, u32 kind, u64 bits)
