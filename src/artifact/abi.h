@@ -50,6 +50,7 @@ typedef struct tb_check_thread {
     uint64_t range_begin, range_size; /* the block that the last device access was found in (check.h) */
     uint64_t memory_begin, memory_size; /* all of the threadgroup's memory */
     uint32_t countdown;       /* loop iterations until the next tombac_check_tick */
+    uint32_t races;           /* not zero: accesses are told to tombac_check_race */
     const tb_check_extent *extents; /* one per argument */
 } tb_check_thread;
 

@@ -50,7 +50,6 @@ typedef struct tb_check_site {
     uint8_t width;      /* 32 or 4 lanes */
     uint8_t flags;      /* of barriers */
 } tb_check_site;
-enum { TB_CHECK_THREADGROUP_MEMORY = 2 }; /* a barrier's flag: it orders threadgroup memory */
 
 /* What an access is tested against (bounds.c of the compiler). */
 typedef enum tb_check_object_kind {
@@ -83,11 +82,14 @@ typedef struct tb_check_info {
 typedef enum tb_check_access {
     TB_CHECK_LOAD, TB_CHECK_STORE, TB_CHECK_ATOMIC
 } tb_check_access;
+/* Or'ed to an access and its space in tombac_check_race: an atomic load; an operation with an order beyond relaxed. */
+#define TB_CHECK_ONLY_READS (UINT32_C(1) << 16)
+#define TB_CHECK_ORDERED (UINT32_C(1) << 17)
 /* GENERIC: a pointer whose memory is not known when the kernel is compiled. */
 typedef enum tb_check_space { TB_CHECK_GENERIC = 0, TB_CHECK_DEVICE = 1, TB_CHECK_THREADGROUP = 3 } tb_check_space;
+/* What is reported when the launch ends; FRESH_READ: of threadgroup memory that nothing wrote, found by the driver. */
 typedef enum tb_check_fault {
-    TB_CHECK_DIVISION_BY_ZERO, TB_CHECK_DIVISION_OVERFLOW, TB_CHECK_SIGNED_OVERFLOW,
-    TB_CHECK_FRESH_READ, TB_CHECK_RACE, /* of threadgroup memory; found by the driver */
+    TB_CHECK_DIVISION_BY_ZERO, TB_CHECK_DIVISION_OVERFLOW, TB_CHECK_SIGNED_OVERFLOW, TB_CHECK_FRESH_READ,
     TB_CHECK_FAULT_COUNT
 } tb_check_fault;
 
@@ -96,8 +98,9 @@ typedef enum tb_check_fault {
  *   u64  tombac_check_wait(thread, const tb_check_site *, u64 a, u64 b, u64 c, u64 d)
  *   void tombac_check_tick(thread, const tb_check_place *)         countdown reached 0 in a loop
  *   void tombac_check_touch(thread, u64 address, u64 size, u32 access | space << 8, const tb_check_place *)
- *   void tombac_check_share(thread, u64 address, u64 size, u32 access, const tb_check_place *)
- *                                                                  before an access that may be to threadgroup memory
+ *   void tombac_check_race(thread, u64 address, u64 size, u32 access | space << 8 | ..., const tb_check_place *)
+ *                                                                  called if the thread's `races` is set
+ *   void tombac_check_fence(thread)
  *   void tombac_check_bound(thread, u64 offset, u64 size, u64 limit, u32 access, u32 object, const tb_check_place *)
  *                                                                  an access that is not within its object's `limit` bytes;
  *                                                                  object 0: a private variable

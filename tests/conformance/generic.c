@@ -160,7 +160,7 @@ static void run_overrun(cf_test *t, const int *p)
     static const char *const wanted[] = {"of 'in', which has 16 bytes", "of 'shared', which has 16 bytes",
         "of a variable of the thread, which has 16 bytes"};
     for (uint32_t beyond = 0; beyond < 2; beyond++) {
-        uint32_t out[2] = {0, 0}, in[4] = {5, 6, 7, 8}, what[2] = {(uint32_t)p[0], 3};
+        uint32_t out[1 + GROUP] = {0}, in[4] = {5, 6, 7, 8}, what[2] = {(uint32_t)p[0], 3};
         if (beyond) what[1] = 4;
         char message[1024] = "";
         cf_call call = {.file = "generic.metal", .kernel = "overrun", .grid = {GROUP, 1, 1}, .group = {GROUP, 1, 1}};

@@ -5,8 +5,7 @@
  * not, because the pointer comes from memory: a device access must lie in a bound buffer, a threadgroup access in the
  * threadgroup's memory, a generic one in either or among the thread's own variables; this test is inline where a
  * device access lies in the block where the last one was found, or a threadgroup access in the threadgroup's memory.
- * Anything else calls tombac_check_touch, which finds the block or ends the launch. The driver sees every access to threadgroup
- * memory, so that it can tell races (tombac_check_share). Plain accesses lose their alignment promise:
+ * Anything else calls tombac_check_touch, which finds the block or ends the launch. Plain accesses lose their alignment promise:
  * a misaligned vector access must not trap. */
 #include "compiler/check/steps.h"
 
@@ -16,6 +15,7 @@ typedef struct access {
     LLVMValueRef instruction, pointer;
     LLVMValueRef size; /* bytes, i64 */
     tb_check_access kind;
+    unsigned flags; /* for tombac_check_race */
 } access;
 
 /* The object that an address is computed from, through GEPs and casts. */
@@ -164,24 +164,10 @@ static bool test_object(check_unit *unit, const access *a)
 
 /* ---- All accesses ---- */
 
-/* Tells the driver of an access to threadgroup memory, or to memory that may be it. */
-static void share(check_unit *unit, const access *a)
-{
-    unsigned space = space_of(a->pointer);
-    bool own = space == TB_CHECK_GENERIC && LLVMIsAAllocaInst(base_of(a->pointer));
-    if (own || (space != TB_CHECK_THREADGROUP && space != TB_CHECK_GENERIC)) return;
-    LLVMPositionBuilderBefore(unit->builder, a->instruction);
-    LLVMValueRef address = LLVMBuildPtrToInt(unit->builder, a->pointer, unit->i64, "");
-    LLVMValueRef kind = LLVMConstInt(unit->i32, (unsigned)a->kind, false);
-    LLVMValueRef operands[5] = {unit->thread, address, a->size, kind, check_place(unit, a->instruction)};
-    check_call(unit, "tombac_check_share", unit->nothing, operands, 5, false);
-}
-
 static void hook(check_unit *unit, const access *a)
 {
     unsigned space = space_of(a->pointer);
     LLVMSetCurrentDebugLocation2(unit->builder, NULL);
-    share(unit, a);
     if (test_object(unit, a)) return;
     if (space != TB_CHECK_DEVICE && space != TB_CHECK_THREADGROUP && space != TB_CHECK_GENERIC) return;
     LLVMValueRef base = base_of(a->pointer);
@@ -195,6 +181,43 @@ static void hook(check_unit *unit, const access *a)
         check_call_helper(unit, "check.device", fill_device_test, operands, 5);
     else
         check_call_helper(unit, "check.threadgroup", fill_threadgroup_test, operands, 5);
+}
+
+/* ---- Races ---- */
+
+/* race(thread, address, size, how, place): if (thread->races) tombac_check_race(...) */
+static void fill_race(check_unit *unit, LLVMValueRef helper)
+{
+    LLVMBuilderRef b = unit->builder;
+    LLVMValueRef wanted =
+        check_load_field(unit, unit->i32, LLVMGetParam(helper, 0), offsetof(tb_check_thread, races), true);
+    LLVMBasicBlockRef tell = LLVMAppendBasicBlockInContext(unit->context, helper, "");
+    LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(unit->context, helper, "");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, wanted, LLVMConstNull(unit->i32), ""), tell, done);
+    LLVMPositionBuilderAtEnd(b, tell);
+    LLVMValueRef operands[5];
+    for (unsigned i = 0; i < 5; i++) operands[i] = LLVMGetParam(helper, i);
+    check_call(unit, "tombac_check_race", unit->nothing, operands, 5, false);
+    LLVMBuildBr(b, done);
+    LLVMPositionBuilderAtEnd(b, done);
+    LLVMBuildRetVoid(b);
+}
+
+/* Behind the test of bounds, so that a race is looked for only where the access is allowed. */
+static void tell_race(check_unit *unit, const access *a)
+{
+    unsigned space = space_of(a->pointer);
+    if (space != TB_CHECK_DEVICE && space != TB_CHECK_THREADGROUP && space != TB_CHECK_GENERIC) return;
+    LLVMValueRef base = base_of(a->pointer);
+    unsigned spread = LLVMGetMDKindIDInContext(unit->context, CHECK_NO_RACE, sizeof CHECK_NO_RACE - 1);
+    if (LLVMGetMetadata(a->instruction, spread)) return;
+    if (LLVMIsAAllocaInst(base) || (LLVMIsAGlobalVariable(base) && LLVMIsGlobalConstant(base))) return;
+    LLVMPositionBuilderBefore(unit->builder, a->instruction);
+    LLVMSetCurrentDebugLocation2(unit->builder, NULL);
+    LLVMValueRef how = LLVMConstInt(unit->i32, (unsigned)a->kind | space << 8 | a->flags, false);
+    LLVMValueRef operands[5] = {unit->thread, LLVMBuildPtrToInt(unit->builder, a->pointer, unit->i64, ""), a->size, how,
+        check_place(unit, a->instruction)};
+    check_call_helper(unit, "check.race", fill_race, operands, 5);
 }
 
 static LLVMValueRef size_of(check_unit *unit, LLVMTypeRef type)
@@ -213,10 +236,26 @@ static void hook_block_operation(check_unit *unit, LLVMValueRef call)
     bool copy = ir_is_intrinsic(call, "llvm.memcpy") || ir_is_intrinsic(call, "llvm.memmove");
     if (!copy && !ir_is_intrinsic(call, "llvm.memset")) return;
     LLVMValueRef size = LLVMBuildIntCast2(unit->builder, LLVMGetOperand(call, 2), unit->i64, false, "");
-    access target = {call, LLVMGetOperand(call, 0), size, TB_CHECK_STORE};
+    access target = {call, LLVMGetOperand(call, 0), size, TB_CHECK_STORE, 0};
     hook(unit, &target);
-    access source = {call, LLVMGetOperand(call, 1), size, TB_CHECK_LOAD};
-    if (copy) hook(unit, &source);
+    tell_race(unit, &target);
+    access source = {call, LLVMGetOperand(call, 1), size, TB_CHECK_LOAD, 0};
+    if (!copy) return;
+    hook(unit, &source);
+    tell_race(unit, &source);
+}
+
+/* Volatile accesses are made to be raced with, as atomic ones are. */
+static void add_race_flags(access *a)
+{
+    LLVMOpcode opcode = LLVMGetInstructionOpcode(a->instruction);
+    bool moves = opcode == LLVMLoad || opcode == LLVMStore;
+    if (moves && LLVMGetVolatile(a->instruction)) a->kind = TB_CHECK_ATOMIC;
+    if (a->kind != TB_CHECK_ATOMIC) return;
+    LLVMAtomicOrdering order =
+        opcode == LLVMAtomicCmpXchg ? LLVMGetCmpXchgSuccessOrdering(a->instruction) : LLVMGetOrdering(a->instruction);
+    if (opcode == LLVMLoad) a->flags |= TB_CHECK_ONLY_READS;
+    if (order > LLVMAtomicOrderingMonotonic) a->flags |= TB_CHECK_ORDERED;
 }
 
 static void visit(LLVMValueRef instruction, void *context)
@@ -251,6 +290,8 @@ static void visit(LLVMValueRef instruction, void *context)
     default: return;
     }
     hook(unit, &a);
+    add_race_flags(&a);
+    tell_race(unit, &a);
 }
 
 void check_memory_hook(check_unit *unit)

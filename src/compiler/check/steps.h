@@ -7,6 +7,8 @@
 #include "compiler/ir/cfg.h"
 #include "compiler/ir/support.h"
 
+/* Metadata of loads whose value may not matter, made by msl/__tombac/cooperative.h: no race is looked for. */
+#define CHECK_NO_RACE "nontemporal"
 /* Metadata of an argument's address, !{i32 its number}. */
 #define CHECK_ARGUMENT "tombac.argument"
 

@@ -16,11 +16,12 @@ static void clear_metadata(check_unit *unit, LLVMValueRef instruction)
     unsigned invariant = LLVMGetMDKindIDInContext(unit->context, "invariant.load", 14);
     unsigned location =
         LLVMGetMDKindIDInContext(unit->context, "dbg", 3); /* LLVM 22 returns it, despite the name */
+    unsigned spread = LLVMGetMDKindIDInContext(unit->context, CHECK_NO_RACE, strlen(CHECK_NO_RACE));
     unsigned variable = LLVMGetMDKindIDInContext(unit->context, IR_VARIABLE, strlen(IR_VARIABLE));
     unsigned argument = LLVMGetMDKindIDInContext(unit->context, CHECK_ARGUMENT, strlen(CHECK_ARGUMENT));
     for (size_t i = 0; i < count; i++) {
         unsigned kind = LLVMValueMetadataEntriesGetKind(entries, (unsigned)i);
-        bool kept = kind == invariant || kind == location || kind == variable || kind == argument;
+        bool kept = kind == invariant || kind == location || kind == variable || kind == argument || kind == spread;
         if (!kept) LLVMSetMetadata(instruction, kind, NULL);
     }
     LLVMDisposeValueMetadataEntries(entries);

@@ -113,6 +113,7 @@ typedef struct ir_kernel {
     LLVMTargetMachineRef machine;
     char *target;
     bool debug;
+    bool gpu; /* for ir_optimise: collectives are single instructions, and vectors and any loops are welcome */
     LLVMMetadataRef subprogram; /* what clang says of the kernel's function (its DISubprogram) */
     tombac_math math;
     tb_text messages; /* what LLVM reported through the context's diagnostic handler */

@@ -5,7 +5,8 @@
  *   schedule.c   one threadgroup: who runs, who waits, who meets
  *   operations.c what threads that meet compute
  *   access.c     which memory a kernel may touch
- *   share.c      races and unwritten bytes in threadgroup memory
+ *   race.c       accesses that nothing orders
+ *   fresh.c      reads of threadgroup memory that nothing wrote
  *   fiber.c      stacks and switching */
 #ifndef RT_CHECK_CHECK_H
 #define RT_CHECK_CHECK_H
@@ -13,6 +14,7 @@
 #include "artifact/check.h"
 #include "base/text.h"
 #include "runtime/driver/check/fiber.h"
+#include "runtime/driver/check/race.h"
 #include "runtime/driver/driver.h"
 #include "runtime/driver/log_record.h"
 #include "runtime/loader/loader.h"
@@ -37,17 +39,7 @@ typedef enum check_state {
     CHECK_ENDED
 } check_state;
 
-typedef struct check_run check_run;
-typedef struct check_cell check_cell;
-
-/* Something that does not end the launch. */
-typedef struct check_fault {
-    uint64_t count;
-    tb_check_place first, other; /* of a race: the earlier access */
-    uint32_t thread;             /* of the first */
-} check_fault;
-
-typedef struct check_thread {
+struct check_thread {
     tb_check_thread shared; /* first: kernel code knows the thread by its address */
     check_run *run;
     check_fiber *fiber;
@@ -55,7 +47,7 @@ typedef struct check_thread {
     bool yielded; /* gave up its turn in a long loop */
     const tb_check_site *site;
     uint64_t operands[4], result;
-} check_thread;
+};
 
 typedef struct check_range {
     uint64_t begin, size;
@@ -77,12 +69,14 @@ struct check_run {
     tb_check_extent *extents; /* of the arguments */
     check_range ranges[CHECK_MAX_RANGES];
     size_t range_count;
+    check_races *races; /* NULL: they are not looked for */
     rt_log_record record;
-    check_fault faults[TB_CHECK_FAULT_COUNT]; /* what is reported at the end */
-    check_cell *cells;                        /* one per byte of threadgroup memory */
-    uint32_t period, first_period; /* between barriers; the first one of this threadgroup */
-    uint32_t ordered;              /* that began with the last barrier that orders threadgroup memory */
-    uint32_t meetings[TB_MAX_THREADS_PER_THREADGROUP / TB_SIMD_WIDTH]; /* of each SIMD-group */
+    struct {
+        uint64_t count;
+        tb_check_place first;
+    } faults[TB_CHECK_FAULT_COUNT]; /* reported at the end */
+    uint32_t *written;              /* per byte of threadgroup memory: by which threadgroup (fresh.c) */
+    uint32_t ordinal;               /* of the running threadgroup, from 1 */
     tombac_status status; /* of the first failure; the launch ends with it */
     tombac_error **error;
 };
@@ -99,9 +93,13 @@ const check_range *check_ranges_find(const check_run *run, uint64_t address, uin
  */
 const char *check_table_find(const check_code *code, uint64_t address, size_t *left);
 
-/* share.c: at the start of a launch, and of each of its threadgroups. */
-tombac_status check_share_begin(check_run *run, tombac_error **error);
-void check_share_next_threadgroup(check_run *run);
+/* Something that is reported when the launch ends. */
+void check_note_fault(check_run *run, uint32_t kind, const tb_check_place *place);
+
+/* fresh.c: room for the launch; an access to threadgroup memory. */
+tombac_status check_fresh_begin(check_run *run, tombac_error **error);
+void check_fresh_note(check_thread *thread, uint64_t begin, uint64_t size, bool reads, bool writes,
+    const tb_check_place *place);
 
 /* Ends the launch from inside a kernel's thread: the scheduler goes on and sees the failure. Does not return.
  */
@@ -112,7 +110,6 @@ _Noreturn void check_stop(check_thread *thread, tombac_status status, const tb_c
 uint64_t tombac_check_wait(tb_check_thread *, const tb_check_site *, uint64_t, uint64_t, uint64_t, uint64_t);
 void tombac_check_tick(tb_check_thread *, const tb_check_place *);
 void tombac_check_touch(tb_check_thread *, uint64_t, uint64_t, uint32_t, const tb_check_place *);
-void tombac_check_share(tb_check_thread *, uint64_t, uint64_t, uint32_t, const tb_check_place *);
 void tombac_check_bound(
     tb_check_thread *, uint64_t, uint64_t, uint64_t, uint32_t, uint32_t, const tb_check_place *);
 
