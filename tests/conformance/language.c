@@ -323,8 +323,28 @@ static void run_late_value(cf_test *t, const int *p)
     if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_U32, expected, got, 64, "out");
 }
 
+static void run_likely(cf_test *t, const int *p)
+{
+    enum { N = 100 };
+    int32_t in[N], expected[N], got[N] = {0};
+    for (int i = 0; i < N; i++) {
+        int x = in[i] = 3 * i + i % 7;
+        x += x % 2 ? 200 : 100;
+        x *= x % 3 ? 1 : 2;
+        x -= x > 250 ? 7 : 0;
+        x ^= x % 4 == 0 ? 1 : x % 4 == 3 ? 16 : 8;
+        while (x > 320) x -= 10;
+        expected[i] = x;
+    }
+    cf_call call = call_of("likely", N, 64);
+    cf_buffer(&call, 0, got, sizeof got);
+    cf_buffer(&call, 1, in, sizeof in);
+    if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_I32, expected, got, N, "out");
+}
+
 void cf_family_language(cf_suite *suite)
 {
+    cf_add(suite, run_likely, CF_P(0), "language.likely");
     cf_add(suite, run_lists, CF_P(0), "language.lists");
     cf_add(suite, run_swizzles, CF_P(0), "language.swizzles");
     cf_add(suite, run_matrices, CF_P(0), "language.matrices");

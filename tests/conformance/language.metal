@@ -353,3 +353,24 @@ kernel void late_value(device uint *out [[buffer(0)]], const device uint *in [[b
     }
     out[i] = total;
 }
+
+/* What only tells the optimiser something. */
+kernel void likely(device int *out [[buffer(0)]], const device int *in [[buffer(1)]], uint i [[thread_position_in_grid]])
+{
+    int x = in[i];
+    __builtin_assume(x >= 0);
+    __builtin_prefetch(out);
+    if (x % 2 == 0) [[likely]] x += 100;
+    else [[unlikely]] x += 200;
+    if (__builtin_expect(x % 3 == 0, 0)) x *= 2;
+    if (__builtin_expect_with_probability(x > 250, 1, 0.9)) x -= 7;
+    switch (x & 3) {
+    [[unlikely]] case 0: x ^= 1; break;
+    case 1:
+    case 2: x ^= 8; break;
+    case 3: x ^= 16; break;
+    default: __builtin_unreachable();
+    }
+    while (x > 320) [[unlikely]] x -= 10;
+    out[i] = x;
+}

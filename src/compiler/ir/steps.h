@@ -74,6 +74,9 @@ tombac_status ir_loops_limit_unrolling(ir_kernel *kernel, tombac_error **error);
 /* The constant number of trips at which a loop is left at its latch (other exits may come earlier); 0: unknown. */
 uint32_t ir_loop_trips(LLVMBasicBlockRef header, LLVMBasicBlockRef latch);
 
+/* outside.c: keeps accesses at constant places outside of private variables as calls of __tombac_outside. */
+tombac_status ir_watch_private(ir_kernel *kernel, tombac_error **error);
+
 /* lower.c: fmuladd, round, memory intrinsics, lifetime markers. */
 void ir_lower_intrinsics(LLVMModuleRef module, LLVMValueRef function);
 
