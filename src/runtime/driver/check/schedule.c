@@ -57,6 +57,7 @@ static void run_thread(void *argument)
     check_run *run = thread->run;
     check_fiber_arrived(&run->scheduler);
     run->code->entry(&run->dispatch, run->arguments, &thread->shared);
+    check_races_settle(thread);
     thread->state = CHECK_ENDED;
     for (;;) leave(thread);
 }
@@ -68,6 +69,7 @@ static void run_all(void *argument)
     check_fiber_arrived(&run->scheduler);
     for (uint32_t i = 0; i < run->thread_count; i++) {
         run->code->entry(&run->dispatch, run->arguments, &run->threads[i].shared);
+        check_races_settle(&run->threads[i]);
     }
     for (;;) check_fiber_switch(&run->stacks.fibers[0], &run->scheduler);
 }
@@ -76,6 +78,7 @@ uint64_t tombac_check_wait(
     tb_check_thread *shared, const tb_check_site *site, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
     check_thread *thread = (check_thread *)shared;
+    check_races_settle(thread);
     thread->site = site;
     thread->operands[0] = a;
     thread->operands[1] = b;
@@ -90,6 +93,7 @@ void tombac_check_tick(tb_check_thread *shared, const tb_check_place *place)
 {
     check_thread *thread = (check_thread *)shared;
     shared->countdown = CHECK_COUNTDOWN;
+    check_races_settle(thread);
     if (check_deadline_passed(thread->run)) {
         check_stop(thread, TOMBAC_ERROR_TIMEOUT, place, "the kernel was stopped in a loop after %g s",
             thread->run->request->time_limit);
@@ -139,6 +143,8 @@ static void meet(check_run *run, uint32_t first, const tb_check_site *site, uint
         tb_error_set_location(run->error, site->place.file, site->place.line, 0);
         return;
     }
+    if (site->operation == TB_CHECK_SIMDGROUP_BARRIER)
+        check_races_simdgroup_barrier(run->races, first / TB_SIMD_WIDTH, site->flags);
     for (uint32_t i = 0; i < count; i++) {
         if (!(active >> i & 1)) continue;
         run->threads[first + i].result = results[i];
@@ -211,6 +217,7 @@ static bool release_barrier(check_run *run)
         }
         if (!one || i % TB_SIMD_WIDTH == 0) one = thread;
     }
+    if (one) check_races_barrier(run->races, one->site->flags);
     for (uint32_t i = 0; i < run->thread_count; i++) {
         if (run->threads[i].state == CHECK_BARRIER) run->threads[i].state = CHECK_READY;
     }
