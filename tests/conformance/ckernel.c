@@ -36,13 +36,13 @@ cf_call ck_call(cf_test *test, ck_form form, const char *file, const char *kerne
 {
     static const char *const files[][3] = {/* the suite keeps the names of open files */
 #define FILE_OF(NAME) {NAME, "ckernel/" NAME ".c", CF_CKERNEL_MSL "/ckernel_" NAME ".metal"}
-        FILE_OF("language"), FILE_OF("together"), FILE_OF("numbers"), FILE_OF("messages"), FILE_OF("extra"), FILE_OF("random")};
+        FILE_OF("language"), FILE_OF("together"), FILE_OF("numbers"), FILE_OF("vectors"), FILE_OF("messages"), FILE_OF("extra"), FILE_OF("random")};
     size_t i = 0;
     while (strcmp(files[i][0], file) != 0) i++;
-    return (cf_call){.file = files[i][form == CK_C ? 1 : 2],
+    return (cf_call){.file = files[i][form == CK_MSL ? 2 : 1],
         .kernel = kernel,
         .math = TOMBAC_MATH_SAFE,
-        .standard = form == CK_C ? NULL : "metal4.1",
+        .standard = form == CK_MSL ? "metal4.1" : NULL,
         .grid = {n, 1, 1},
         .group = {group, 1, 1}};
 }
@@ -51,6 +51,19 @@ void ck_add(cf_suite *suite, cf_function *function, int a, int b, const char *na
 {
     cf_add(suite, function, CF_P(CK_C, a, b), "ckernel.%s.c", name);
     cf_add(suite, function, CF_P(CK_MSL, a, b), "ckernel.%s.msl", name);
+}
+
+void ck_add_everywhere(cf_suite *suite, cf_function *function, int a, int b, const char *name)
+{
+    ck_add(suite, function, a, b, name);
+    cf_add(suite, function, CF_P(CK_HOST, a, b), "ckernel.%s.host", name);
+}
+
+bool ck_run(cf_test *test, ck_form form, cf_call *call)
+{
+    if (form != CK_HOST) return cf_run(test, call);
+    if (!ck_host_run(call)) cf_fail(test, "%s is not among the host's kernels", call->kernel);
+    return !cf_failed(test);
 }
 
 /* ---- Language ---- */

@@ -39,10 +39,10 @@ static int read_back(const int *memory, uint i)
     return memory[i];
 }
 
-kernel void reverse(const int *in, int *out, threadgroup int *sized)
+kernel void reverse(const int *in, int *out, threadgroup_memory(int) sized)
 {
     threadgroup int fixed[256];
-    threadgroup int *alias = fixed;
+    int *alias = fixed;
     uint i = thread_index_in_threadgroup(), n = threads_per_threadgroup().x, at = thread_position_in_grid().x;
     fixed[i] = in[at];
     sized[n - 1 - i] = in[at] * 2;
