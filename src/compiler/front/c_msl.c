@@ -347,7 +347,7 @@ static void write_line_directives(msl_writer *w)
         if (at->length < 3 || p[1] != ' ' || p[2] < '0' || p[2] > '9') continue;
         const char *file = front_line_of(w->r.unit, at->line + 1, &line);
         tb_text text = {0};
-        if (file[0] != '<') tb_text_printf(&text, "#line %u \"%s\"", line, file);
+        if (file[0] != '<' || !strcmp(file, w->r.unit->main_path)) tb_text_printf(&text, "#line %u \"%s\"", line, file);
         front_edit_directive(&w->r.edits, d, text.size ? text.data : " ");
         w->r.edits.pool.bad |= text.bad;
         tb_text_free(&text);
@@ -408,7 +408,6 @@ static tombac_status emit(
     bool fine = front_edit_start(&w.r.edits, w.list) && front_c_functions(w.list, &w.functions);
     w.reads_positions = fine ? calloc(w.functions.count + 1, sizeof *w.reads_positions) : NULL;
     tombac_status status = w.reads_positions ? write_all(&w, out, error) : tb_fail_memory(error);
-    if (getenv("CKDBG")) fputs(out->data, stderr);
     if (status == TOMBAC_OK) status = check_result(unit, standard->name, out, error);
     free(w.reads_positions);
     free(w.functions.items);
