@@ -10,17 +10,39 @@
 /* Bytes; from here on a mapping of its own: page-aligned, and zeroed by the system only when touched. */
 #define LARGE ((size_t)1 << 20)
 enum { ALIGNMENT = 64 };
+/* x86-64's large page: threads of a grid walk through many places of a buffer at once, more than the processor keeps
+ * translations of small pages for, and a prefetcher stops at a page's end. */
+#define LARGE_PAGE ((size_t)2 << 20)
 
 /* ---- Storages ---- */
+
+static void *map(size_t size)
+{
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+/* A mapping that begins at a large page, where the system backs it by such if it can; NULL: not to be had. */
+static void *map_large_pages(size_t size)
+{
+    char *memory = map(size + LARGE_PAGE);
+    if (!memory) return NULL;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), used = (size + page - 1) / page * page;
+    size_t before = (LARGE_PAGE - (uintptr_t)memory % LARGE_PAGE) % LARGE_PAGE;
+    char *begin = memory + before, *end = memory + size + LARGE_PAGE;
+    if (before) munmap(memory, before);
+    if (begin + used < end) munmap(begin + used, (size_t)(end - begin) - used);
+    madvise(begin, size, MADV_HUGEPAGE); /* advice: small pages do as well */
+    return begin;
+}
 
 static bool allocate(rt_storage *storage, size_t size, bool zeroed)
 {
     if (size >= LARGE) {
-        void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (memory == MAP_FAILED) return false;
-        storage->memory.contents = memory;
-        storage->mapped = size;
-        return true;
+        storage->memory.contents = size >= LARGE_PAGE && size <= SIZE_MAX / 2 ? map_large_pages(size) : map(size);
+        if (!storage->memory.contents) storage->memory.contents = map(size);
+        storage->mapped = storage->memory.contents ? size : 0;
+        return storage->memory.contents;
     }
     size_t rounded = size ? (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT : ALIGNMENT;
     storage->memory.contents = aligned_alloc(ALIGNMENT, rounded);

@@ -124,7 +124,7 @@ static bool gather(tombac_operation *operation, tombac_status *status, tombac_er
     return true;
 }
 
-static const rt_operation_type all_type = {.run = gather};
+static const rt_operation_type all_type = {.anywhere = true, .run = gather};
 
 tombac_status tombac_operation_all(
     tombac_operation *const *operations, size_t count, tombac_operation **operation, tombac_error **error)

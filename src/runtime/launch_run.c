@@ -56,7 +56,7 @@ static void destroy(tombac_operation *operation)
 }
 
 static const rt_operation_type type = {
-    .children_carry = true, .category = "launch", .run = run, .release = release, .destroy = destroy};
+    .children_carry = true, .anywhere = true, .category = "launch", .run = run, .release = release, .destroy = destroy};
 
 /* One block for the operation and its arrays. */
 static rt_launch_run *allocate(size_t arguments)

@@ -217,6 +217,16 @@ static void call_back(rt_callback *callbacks, tombac_operation *operation, tomba
     }
 }
 
+/* On a worker, where the operation ended on a thread that is none. */
+static void deliver(rt_queue_item *item)
+{
+    tombac_operation *operation = (tombac_operation *)item;
+    rt_callback *callbacks = operation->callbacks;
+    operation->callbacks = NULL;
+    call_back(callbacks, operation, operation->status);
+    tombac_operation_release(operation);
+}
+
 /* Takes `error`. The submission's reference goes before anybody can know of the end, so that who waits and
  * then releases everything has freed everything; POSIX lets a mutex be destroyed as soon as another thread
  * could lock it. */
@@ -228,9 +238,9 @@ static void end(tombac_operation *operation, tombac_status status, tombac_error 
         tb_error_set_kernel(&error, operation->kernel);
     if (error && operation->name) tb_error_set_operation(&error, operation->name);
     tombac_operation *failure = rt_operation_failure(operation);
-    pthread_mutex_lock(&operation->device->hazards);
+    rt_hazard_lock(operation);
     rt_hazard_retire(operation, failure);
-    pthread_mutex_unlock(&operation->device->hazards);
+    rt_hazard_unlock(operation);
     if (!operation->ran) operation->ended = rt_now(); /* it never ran */
     if (operation->device->trace) rt_trace_operation(operation->device->trace, operation);
     release_parts(operation);
@@ -248,7 +258,11 @@ static void end(tombac_operation *operation, tombac_status status, tombac_error 
     pthread_mutex_unlock(&operation->mutex);
 
     fire(dependents, failure, !callbacks);
-    if (callbacks) {
+    if (callbacks && rt_queue_is_lent()) {
+        operation->callbacks = callbacks;
+        operation->item.run = deliver;
+        rt_queue_push(queue_of(operation), &operation->item, false);
+    } else if (callbacks) {
         call_back(callbacks, operation, status);
         tombac_operation_release(operation);
     } else if (last) {
@@ -320,9 +334,9 @@ static tombac_status submit_one(tombac_operation *operation, tombac_error **erro
     tombac_error *failure = NULL;
     tombac_status status = rt_queue_start(queue_of(operation), &failure);
     if (status == TOMBAC_OK) {
-        pthread_mutex_lock(&operation->device->hazards);
+        rt_hazard_lock(operation);
         status = link_locked(operation, &failure);
-        pthread_mutex_unlock(&operation->device->hazards);
+        rt_hazard_unlock(operation);
     }
     if (status != TOMBAC_OK) return refuse(operation, status, failure, error);
     if (operation->type->submitted) operation->type->submitted(operation);
@@ -342,6 +356,7 @@ static tombac_status submit_sequence(tombac_operation *sequence, tombac_error **
     for (; linked < count && status == TOMBAC_OK; linked += status == TOMBAC_OK) {
         tombac_operation *child = children[linked];
         rt_retain(&child->references);
+        child->root = sequence->root;
         claim(child);
         status = link_locked(child, &failure);
         if (status != TOMBAC_OK)
@@ -372,12 +387,14 @@ static tombac_status submit_claimed(tombac_operation *operation, tombac_error **
 {
     tombac_status status = TOMBAC_OK;
     operation->parent = NULL;
+    operation->root = operation;
     for (tombac_operation *top = operation; top;) {
         if (!top->type->sequence && top->child_at < top->child_count) {
             tombac_operation *child = top->children[top->child_at++];
             if (!claim(child)) continue;
             rt_retain(&child->references);
             child->parent = top;
+            child->root = operation;
             top = child;
             continue;
         }
@@ -403,8 +420,19 @@ tombac_status tombac_operation_submit(tombac_operation *operation, tombac_error 
 
 enum { SPINS = 1500 }; /* short operations end while their waiter would fall asleep */
 
+/* A launch that runs where it is waited for needs neither thread to be woken. */
+static bool may_run_here(const rt_queue_item *item, const void *context)
+{
+    const tombac_operation *candidate = (const tombac_operation *)item, *waited = context;
+    return candidate->item.run == execute && candidate->root == waited && candidate->type->anywhere &&
+           candidate->device->driver->any_thread && state_of(waited) != RT_OPERATION_ENDED;
+}
+
 static bool wait_until(tombac_operation *operation, double seconds)
 {
+    bool limited = seconds >= 0 && seconds < 1e9;
+    if (!limited && state_of(operation) != RT_OPERATION_ENDED)
+        rt_queue_lend(operation->device->queue, may_run_here, operation);
     for (int i = 0; i < SPINS && seconds != 0; i++) {
         if (state_of(operation) == RT_OPERATION_ENDED) break;
 #if defined(__x86_64__)
@@ -412,7 +440,6 @@ static bool wait_until(tombac_operation *operation, double seconds)
 #endif
     }
     struct timespec until = {0};
-    bool limited = seconds >= 0 && seconds < 1e9;
     if (limited) {
         double deadline = rt_now() + seconds;
         until.tv_sec = (time_t)deadline;

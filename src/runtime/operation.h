@@ -32,6 +32,7 @@ typedef struct rt_operation_type {
     bool children_carry; /* a failed child stops the operation */
     bool sequence;       /* children are registered together, in order */
     bool compiles;       /* runs on the device's threads for compilation */
+    bool anywhere;       /* calls no function of the user's: may run on a thread that waits for it, if the driver agrees */
     const char *category; /* in traces; NULL: "host" */
     /* Does the work, on a worker. False: not ended yet, call again once the edges that it added have fired.
      */
@@ -67,6 +68,7 @@ struct tombac_operation {
     /* While it is being submitted. */
     tombac_operation *parent; /* the stack of operations whose children are submitted */
     size_t child_at;
+    const tombac_operation *root; /* whose submission brought this one; only to be compared, it may be gone */
 
     atomic_int state;               /* rt_operation_state; ENDED is stored under the mutex */
     atomic_bool observed;           /* somebody was told of the failure */

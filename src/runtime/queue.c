@@ -6,15 +6,21 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 enum { MIN_WORKERS = 4, MAX_WORKERS = 32, SPINS = 1500 };
+/* So long a spinning worker leaves a new item to the thread that brought it, which may be about to wait for it. */
+enum { GRACE = 16 };
+/* What kernels may use of a worker's stack is the system's default of 8 MiB; a lent thread's must come near. */
+#define MIN_STACK ((size_t)7 << 20)
 
 typedef struct worker {
     rt_queue *queue;
     rt_queue_item *successor; /* only this thread's */
     pthread_t thread;
+    bool lent; /* a thread of the program's, for a while */
 } worker;
 
 struct rt_queue {
@@ -29,10 +35,16 @@ struct rt_queue {
 };
 
 static _Thread_local worker *self; /* what this thread is, if it is a worker */
+static _Thread_local uintptr_t stack_begin, stack_end; /* 0: not asked yet */
 
 bool rt_queue_on_worker(void)
 {
     return self != NULL;
+}
+
+bool rt_queue_is_lent(void)
+{
+    return self && self->lent;
 }
 
 static void queue_free(rt_queue *queue)
@@ -54,10 +66,24 @@ static void spin(rt_queue *queue)
 {
     queue->spinning = true;
     pthread_mutex_unlock(&queue->mutex);
-    for (int i = 0; i < SPINS && !atomic_load_explicit(&queue->length, memory_order_relaxed); i++)
+    for (int i = 0, seen = 0; i < SPINS && seen < GRACE; i++) {
         pause_briefly();
+        bool some = atomic_load_explicit(&queue->length, memory_order_relaxed) != 0;
+        if (seen && !some) i = 0; /* there was work, so more may follow soon */
+        seen = some ? seen + 1 : 0;
+    }
     pthread_mutex_lock(&queue->mutex);
     queue->spinning = false;
+}
+
+/* With the mutex held. */
+static rt_queue_item *unlink_first(rt_queue *queue)
+{
+    rt_queue_item *item = queue->first;
+    if (!item) return NULL;
+    queue->first = item->next;
+    atomic_fetch_sub_explicit(&queue->length, 1, memory_order_relaxed);
+    return item;
 }
 
 /* The next item, or NULL at the end. */
@@ -71,11 +97,7 @@ static rt_queue_item *take(rt_queue *queue)
         queue->sleeping--;
         if (queue->woken) queue->woken--;
     }
-    rt_queue_item *item = queue->first;
-    if (item) {
-        queue->first = item->next;
-        atomic_fetch_sub_explicit(&queue->length, 1, memory_order_relaxed);
-    }
+    rt_queue_item *item = unlink_first(queue);
     pthread_mutex_unlock(&queue->mutex);
     return item;
 }
@@ -84,6 +106,9 @@ static void *work(void *argument)
 {
     self = argument;
     rt_queue *queue = self->queue;
+#if defined(__x86_64__)
+    __builtin_ia32_ldmxcsr(0x1f80); /* a thread begins with the rounding of the program's that started it; kernels know none */
+#endif
     for (;;) {
         rt_queue_item *item = self->successor;
         self->successor = NULL;
@@ -161,10 +186,49 @@ void rt_queue_push(rt_queue *queue, rt_queue_item *item, bool here)
     pthread_mutex_unlock(&queue->mutex);
 }
 
+/* ---- Lending ---- */
+
+/* False also on a stack that is not the thread's own, as a coroutine's. */
+static bool has_stack(void)
+{
+    if (!stack_end) {
+        pthread_attr_t attributes;
+        void *begin = NULL;
+        size_t size = 0;
+        if (pthread_getattr_np(pthread_self(), &attributes)) return false;
+        pthread_attr_getstack(&attributes, &begin, &size);
+        pthread_attr_destroy(&attributes);
+        stack_begin = (uintptr_t)begin;
+        stack_end = stack_begin + size;
+    }
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    return here < stack_end && here > stack_begin && here - stack_begin >= MIN_STACK;
+}
+
+void rt_queue_lend(rt_queue *queue, rt_queue_may *may, const void *context)
+{
+    if (self || !has_stack()) return;
+    pthread_mutex_lock(&queue->mutex);
+    rt_queue_item *item = queue->first && may(queue->first, context) ? unlink_first(queue) : NULL;
+    pthread_mutex_unlock(&queue->mutex);
+    worker guest = {.queue = queue, .lent = true};
+    while (item) {
+        self = &guest;
+        item->run(item); /* the queue may be gone after this, unless there is a successor */
+        self = NULL;
+        item = guest.successor;
+        guest.successor = NULL;
+        if (item && !may(item, context)) {
+            rt_queue_push(queue, item, false);
+            return;
+        }
+    }
+}
+
 void rt_queue_destroy(rt_queue *queue)
 {
     if (!queue) return;
-    bool on_worker = self && self->queue == queue;
+    bool on_worker = self && self->queue == queue && !self->lent;
     pthread_mutex_lock(&queue->mutex);
     queue->stopped = true;
     pthread_cond_broadcast(&queue->changed);

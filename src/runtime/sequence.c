@@ -128,7 +128,7 @@ static void destroy(tombac_operation *operation)
 }
 
 static const rt_operation_type type = {
-    .sequence = true, .run = gather, .submitted = submitted, .release = let_go, .destroy = destroy};
+    .sequence = true, .anywhere = true, .run = gather, .submitted = submitted, .release = let_go, .destroy = destroy};
 
 /* ---- All at once ---- */
 

@@ -122,6 +122,46 @@ static void returns(uint32_t *out, const uint32_t *in, const uint32_t *p, uint32
         if (there[l]) out[l] = v[l];
 }
 
+static void loop_returns(uint32_t *out, const uint32_t *in, const uint32_t *p, uint32_t n)
+{
+    uint32_t tile[MOST], v[MOST];
+    bool there[MOST];
+    for (uint32_t l = 0; l < n; l++) {
+        tile[l] = 7;
+        out[l] = v[l] = in[l];
+        there[l] = true;
+    }
+    for (uint32_t i = 0; i < p[0]; i++) {
+        for (uint32_t l = 0; l < n; l++) {
+            if (!there[l] || p[1] > 1 || v[l] % 5 != i) continue;
+            there[l] = false;
+            if (p[1] == 1) out[l] = v[l] * 3;
+        }
+        for (uint32_t l = 0; l < n; l++)
+            if (there[l]) tile[l] = v[l];
+        for (uint32_t l = 0; l < n; l++) there[l] = there[l] && (p[1] != 2 || l % 7 != i);
+        for (uint32_t l = 0; l < n; l++)
+            if (there[l]) v[l] += tile[(l + 1) % n];
+        for (uint32_t j = 0; j <= i; j++) {
+            for (uint32_t l = 0; l < n; l++) {
+                if (!there[l] || p[1] != 3 || (l + j) % 9 != i) continue;
+                there[l] = false;
+                out[l] = v[l] + j;
+            }
+            for (uint32_t l = 0; l < n; l++)
+                if (there[l]) tile[l] = v[l] + j;
+            for (uint32_t l = 0; l < n; l++)
+                if (there[l]) v[l] ^= tile[(l + 3) % n];
+        }
+        for (uint32_t l = 0; l < n; l++)
+            if (there[l]) out[l] = v[l];
+    }
+    for (uint32_t l = 0; l < n; l++)
+        if (there[l]) tile[l] = v[l];
+    for (uint32_t l = 0; l < n; l++)
+        if (there[l]) out[l] = v[l] + (p[2] ? tile[(l + 2) % n] : 0) + 1000;
+}
+
 static void uniform_returns(uint32_t *out, const uint32_t *in, const uint32_t *p, uint32_t n)
 {
     memcpy(out, in, n * sizeof *out);
@@ -208,7 +248,8 @@ static void flags(uint32_t *out, const uint32_t *in, const uint32_t *p, uint32_t
 /* ---- Tests ---- */
 
 static const shape shapes[] = {{"in_callees", in_callees, 1}, {"endless", endless, 1}, {"levels", levels, 1},
-    {"between_loops", between_loops, 1}, {"returns", returns, 1}, {"uniform_returns", uniform_returns, 1},
+    {"between_loops", between_loops, 1}, {"returns", returns, 1},
+    {"loop_returns", loop_returns, 1}, {"uniform_returns", uniform_returns, 1},
     {"hidden_uniform", hidden_uniform, 1}, {"with_collectives", with_collectives, 1}, {"flags", flags, 1},
     {"live_values", live_values, 4}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
@@ -239,7 +280,9 @@ void cf_family_barriers(cf_suite *suite)
     } cases[] = {{"in_callees", {0, 0, 0}}, {"in_callees", {2, 0, 0}}, {"endless", {0, 9, 9}}, {"endless", {5, 9, 99}},
         {"endless", {99, 3, 50}}, {"endless", {99, 9, 3}}, {"levels", {0, 1, 1}}, {"levels", {2, 3, 4}}, {"levels", {1, 2, 7}},
         {"between_loops", {0, 0, 0}}, {"returns", {200, 200, 0}}, {"returns", {150, 90, 10}}, {"returns", {33, 32, 5}},
-        {"returns", {1, 1, 0}}, {"returns", {0, 0, 0}}, {"uniform_returns", {0, 0, 0}}, {"uniform_returns", {1, 0, 0}},
+        {"returns", {1, 1, 0}}, {"returns", {0, 0, 0}}, {"loop_returns", {4, 0, 0}}, {"loop_returns", {4, 1, 0}},
+        {"loop_returns", {6, 2, 0}}, {"loop_returns", {5, 3, 0}}, {"loop_returns", {4, 0, 1}}, {"loop_returns", {4, 1, 1}},
+        {"loop_returns", {6, 2, 1}}, {"loop_returns", {5, 3, 1}}, {"loop_returns", {0, 0, 1}}, {"uniform_returns", {0, 0, 0}}, {"uniform_returns", {1, 0, 0}},
         {"uniform_returns", {2, 0, 0}}, {"uniform_returns", {4, 0, 0}}, {"uniform_returns", {5, 0, 0}}, {"hidden_uniform", {0, 0, 0}},
         {"hidden_uniform", {1, 1, 1}}, {"hidden_uniform", {2, 2, 2}}, {"hidden_uniform", {3, 3, 3}}, {"with_collectives", {0, 0, 0}},
         {"flags", {0, 0, 0}}, {"live_values", {0, 0, 0}}, {"live_values", {1, 0, 0}}, {"live_values", {6, 0, 0}}};

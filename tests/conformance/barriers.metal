@@ -121,6 +121,46 @@ kernel void returns(ARGUMENTS)
     out[l] = v ^ tile[(l + 1) % n];
 }
 
+// Threads leave one by one from inside loops around barriers: before the barriers, between them, from an inner loop, with
+// and without last words. p[0]: rounds, p[1]: where they leave, p[2]: whether barriers follow the loop.
+kernel void loop_returns(ARGUMENTS)
+{
+    threadgroup uint tile[256];
+    uint v = in[l];
+    for (uint i = l; i < 256; i += n) tile[i] = 7;
+    BARRIER;
+    out[l] = v;
+    for (uint i = 0; i < p[0]; i++) {
+        if (p[1] == 0 && v % 5 == i) return;
+        if (p[1] == 1 && v % 5 == i) {
+            out[l] = v * 3;
+            return;
+        }
+        tile[l] = v;
+        BARRIER;
+        if (p[1] == 2 && l % 7 == i) return;
+        v += tile[(l + 1) % n];
+        BARRIER;
+        for (uint j = 0; j <= i; j++) {
+            if (p[1] == 3 && (l + j) % 9 == i) {
+                out[l] = v + j;
+                return;
+            }
+            tile[l] = v + j;
+            BARRIER;
+            v ^= tile[(l + 3) % n];
+            BARRIER;
+        }
+        out[l] = v;
+    }
+    if (p[2]) {
+        tile[l] = v;
+        BARRIER;
+        v += tile[(l + 2) % n];
+    }
+    out[l] = v + 1000;
+}
+
 // The whole threadgroup returns at one of several places, some of them in the loop.
 kernel void uniform_returns(ARGUMENTS)
 {

@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <ftw.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -101,6 +102,8 @@ static tombac_status run_code(rt_code *code, const rt_run *run, tombac_error **e
         append(run, command + 7);
     else if (strncmp(command, "fold", 4) == 0)
         fold(run);
+    else if (strncmp(command, "thread", 6) == 0)
+        *(uint32_t *)run->bindings[0].address = (uint32_t)syscall(SYS_gettid);
     else if (strncmp(command, "show", 4) == 0)
         run->log.write(run->log.context, code->text, strlen(code->text));
     else {
@@ -116,7 +119,8 @@ static bool no(void)
     return false;
 }
 
-static const rt_driver fake = {.name = "fake", .load = load, .run = run_code, .unload = unload};
+static const rt_driver fake = {
+    .name = "fake", .any_thread = true, .load = load, .run = run_code, .unload = unload};
 static const rt_driver absent = {
     .name = "absent", .available = no, .load = load, .run = run_code, .unload = unload};
 static const rt_driver other = {

@@ -23,6 +23,7 @@
  *     count        adds 1 to the first uint of the first argument, not atomically
  *     append C N   waits N milliseconds and appends the letter C to the text in the first argument
  *     fold         second = 31 * second + first + 1, not atomically, on uints
+ *     thread       stores the number of the thread that runs it in the first uint of the first argument
  *     show         prints the whole object
  *     geometry     prints the dispatch, the bindings and the threadgroup memory
  * Devices: "fake"; "other" (the same, with line tables and background specialisation); "gpu" (the same as "fake", with the target

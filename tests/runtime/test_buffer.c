@@ -276,10 +276,32 @@ static void test_failure_is_told_once(void **state)
     graph_close(&g);
 }
 
+/* Large ones begin at a large page, are zero, and hold what they are given, up to their last byte. */
+static void test_large(void **state)
+{
+    static const size_t sizes[] = {((size_t)1 << 20) + 5, (size_t)2 << 20, ((size_t)2 << 20) + 1, ((size_t)7 << 20) - 3};
+    graph g = graph_open();
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        size_t size = sizes[i];
+        tombac_buffer *zeros = make_buffer(&g, size), *copy = NULL;
+        unsigned char *bytes = tombac_buffer_contents(zeros);
+        if (size >= (size_t)2 << 20) assert_int_equal((uintptr_t)bytes % ((size_t)2 << 20), 0);
+        for (size_t k = 0; k < size; k++) assert_int_equal(bytes[k], 0);
+        for (size_t k = 0; k < size; k++) bytes[k] = (unsigned char)(k * 7 + 1);
+        REQUIRE(tombac_buffer_create(g.device, size, bytes, &copy, &require_error));
+        assert_memory_equal(tombac_buffer_contents(copy), bytes, size);
+        tombac_buffer_release(zeros);
+        assert_int_equal(((unsigned char *)tombac_buffer_contents(copy))[size - 1], (unsigned char)((size - 1) * 7 + 1));
+        tombac_buffer_release(copy);
+    }
+    graph_close(&g);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, world_setup, world_teardown)
     const struct CMUnitTest tests[] = {TEST(test_elements), TEST(test_no_copy), TEST(test_views),
-        TEST(test_types), TEST(test_views_wait), TEST(test_conflicts), TEST(test_failure_is_told_once)};
+        TEST(test_types), TEST(test_views_wait), TEST(test_conflicts), TEST(test_failure_is_told_once),
+        TEST(test_large)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -497,6 +497,43 @@ static void test_capabilities(void **state)
     if (has_device("cpu")) capabilities_of("cpu");
 }
 
+/* Kernels round to nearest and keep denormals, whatever the program's own threads do. */
+static void rounding_on(const char *device)
+{
+    const unsigned before = __builtin_ia32_stmxcsr();
+    __builtin_ia32_ldmxcsr(0xdfc0); /* upwards, denormals flushed; before the device has threads, which inherit it */
+    session s = open_session(device,
+        "#include <metal_stdlib>\nusing namespace metal;\n"
+        "kernel void k(device const float *a [[buffer(0)]], device float *out [[buffer(1)]],\n"
+        "              uint i [[thread_position_in_grid]]) { out[i] = a[i] * a[i + 64]; }\n",
+        "k", NULL, 0);
+    const uint32_t pairs[2][2] = {{0x00000300, 0x40000000}, {0x3f800001, 0x3f800001}}; /* 768 units * 2; (1 + u)^2 */
+    uint32_t in[128], want[2] = {0x00000600, 0x3f800002};
+    for (int i = 0; i < 128; i++) in[i] = pairs[i % 2][i / 64];
+    tombac_buffer *a = bind(&s, 0, sizeof in, in), *out = bind(&s, 1, sizeof in / 2, NULL);
+    tombac_error *error = NULL;
+    require(tombac_launch_set_threads(s.launch, (tombac_size3){64, 1, 1}, (tombac_size3){64, 1, 1}, &error), &error);
+    for (int round = 0; round < 20; round++) { /* now here, now on a worker */
+        require(tombac_launch_submit(s.launch, &error), &error);
+        if (round % 2) usleep(2000);
+        require(tombac_launch_wait(s.launch, &error), &error);
+        assert_int_equal(__builtin_ia32_stmxcsr() & 0xffc0, 0xdfc0);
+        const uint32_t *found = tombac_buffer_contents(out);
+        for (int i = 0; i < 64; i++) assert_int_equal(found[i], want[i % 2]);
+        memset(tombac_buffer_contents(out), 0, sizeof in / 2);
+    }
+    tombac_buffer_release(a);
+    tombac_buffer_release(out);
+    close_session(&s);
+    __builtin_ia32_ldmxcsr(before);
+}
+
+static void test_rounding(void **state)
+{
+    if (has_device("check")) rounding_on("check");
+    if (has_device("cpu")) rounding_on("cpu");
+}
+
 static void test_named(void **state)
 {
     add_on(*state);
@@ -511,6 +548,6 @@ int main(int count, char **arguments)
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_processes), cmocka_unit_test(test_add),
         cmocka_unit_test(test_constants), cmocka_unit_test(test_threadgroups), cmocka_unit_test(test_errors),
         cmocka_unit_test(test_cached), cmocka_unit_test(test_contract), cmocka_unit_test(test_failing_thread),
-        cmocka_unit_test(test_time_limit), cmocka_unit_test(test_capabilities), cmocka_unit_test(test_new_headers)};
+        cmocka_unit_test(test_time_limit), cmocka_unit_test(test_capabilities), cmocka_unit_test(test_rounding), cmocka_unit_test(test_new_headers)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -1,7 +1,7 @@
 /* Leaves LLVM nothing undefined to exploit, so that the oracle gives one result whatever the optimiser knows.
  *
  * Removes wrap, exact, inbounds and fast-math flags and all metadata that promises something (range, tbaa,
- * noundef …) but invariant.load; turns undef and poison operands into zeros; gives private variables zeros to
+ * noundef …) but invariant.load and what says where an address comes from; turns undef and poison operands into zeros; gives private variables zeros to
  * start with; reports divisions that ir/define.c gave a result; ends the launch where code is said to be
  * unreachable. */
 #include "compiler/check/steps.h"
@@ -15,9 +15,13 @@ static void clear_metadata(check_unit *unit, LLVMValueRef instruction)
     unsigned invariant = LLVMGetMDKindIDInContext(unit->context, "invariant.load", 14);
     unsigned location =
         LLVMGetMDKindIDInContext(unit->context, "dbg", 3); /* LLVM 22 returns it, despite the name */
+    unsigned spread = LLVMGetMDKindIDInContext(unit->context, CHECK_NO_RACE, strlen(CHECK_NO_RACE));
+    unsigned variable = LLVMGetMDKindIDInContext(unit->context, IR_VARIABLE, strlen(IR_VARIABLE));
+    unsigned argument = LLVMGetMDKindIDInContext(unit->context, CHECK_ARGUMENT, strlen(CHECK_ARGUMENT));
     for (size_t i = 0; i < count; i++) {
         unsigned kind = LLVMValueMetadataEntriesGetKind(entries, (unsigned)i);
-        if (kind != invariant && kind != location) LLVMSetMetadata(instruction, kind, NULL);
+        bool kept = kind == invariant || kind == location || kind == variable || kind == argument || kind == spread;
+        if (!kept) LLVMSetMetadata(instruction, kind, NULL);
     }
     LLVMDisposeValueMetadataEntries(entries);
 }

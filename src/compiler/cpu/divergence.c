@@ -9,7 +9,8 @@
  * post-dominator within an iteration.
  *
  * A branch by which a loop around a threadgroup barrier is left counts as uniform: the language demands it,
- * since all threads must meet at the barrier. The code still tests it (linearise.c). */
+ * since all threads must meet at the barrier. The code still tests it (linearise.c). A return from within such a loop is
+ * no such branch. */
 #include "compiler/cpu/kernel.h"
 
 /* ---- Branches that the language makes uniform ---- */
@@ -31,11 +32,92 @@ static bool depends_on(const cpu_kernel *k, int block, int branch)
     return false;
 }
 
+/* A way through blocks that decide, by constants of their phis, where those that come this way go on. */
+typedef struct way {
+    int *blocks, length;
+} way;
+
+/* 0 or 1, what condition `ir` is at the end of the way; -1: it is not known. */
+static int64_t on_way(const cpu_kernel *k, const way *w, LLVMValueRef ir)
+{
+    if (LLVMIsAConstantInt(ir)) return (int64_t)LLVMConstIntGetZExtValue(ir);
+    if (LLVMIsAICmpInst(ir) && LLVMGetICmpPredicate(ir) == LLVMIntEQ) {
+        int64_t a = on_way(k, w, LLVMGetOperand(ir, 0)), b = on_way(k, w, LLVMGetOperand(ir, 1));
+        return a < 0 || b < 0 ? -1 : a == b;
+    }
+    if (!LLVMIsAPHINode(ir)) return -1;
+    for (int i = w->length - 1; i > 0; i--) {
+        if (LLVMGetInstructionParent(ir) != k->blocks[w->blocks[i]].ir) continue;
+        for (unsigned j = 0; j < LLVMCountIncoming(ir); j++)
+            if (LLVMGetIncomingBlock(ir, j) == k->blocks[w->blocks[i - 1]].ir)
+                return on_way(k, &(way){w->blocks, i}, LLVMGetIncomingValue(ir, j));
+    }
+    return -1;
+}
+
+static bool only_decides(const cpu_kernel *k, const cpu_block *block)
+{
+    for (int v = block->first_value; v < block->first_value + block->value_count; v++)
+        if (!LLVMIsAPHINode(k->values[v].ir) && !LLVMIsAICmpInst(k->values[v].ir)) return false;
+    return block->successor_count > 0;
+}
+
+/* The block, from `to` on, where those that come by the edge do something or where it is not known how they go on. */
+static int first_deed(const cpu_kernel *k, int from, int to, int *room)
+{
+    way w = {room, 0};
+    w.blocks[w.length++] = from;
+    while (w.length < k->block_count && only_decides(k, &k->blocks[to])) {
+        const cpu_block *block = &k->blocks[to];
+        w.blocks[w.length++] = to;
+        int64_t yes = 1;
+        if (block->successor_count == 2)
+            yes = on_way(k, &w, LLVMGetCondition(LLVMGetBasicBlockTerminator(block->ir)));
+        if (yes < 0) break;
+        to = block->successors[!yes];
+    }
+    return to;
+}
+
+static bool reaches_barrier(cpu_kernel *k, int block, int *stack)
+{
+    uint64_t *seen = cpu_set_new(&k->job, k->block_count);
+    int depth = 0;
+    cpu_set_add(seen, block);
+    stack[depth++] = block;
+    while (depth) {
+        const cpu_block *b = &k->blocks[stack[--depth]];
+        for (int v = b->first_value; v < b->first_value + b->value_count; v++)
+            if (k->values[v].operation.kind == OP_BARRIER) return true;
+        for (int i = 0; i < b->successor_count; i++) {
+            if (cpu_set_has(seen, b->successors[i])) continue;
+            cpu_set_add(seen, b->successors[i]);
+            stack[depth++] = b->successors[i];
+        }
+    }
+    return false;
+}
+
+/* Does the branch let threads leave a loop, not at its end, on their way to no barrier any more? They may do so one by
+ * one, since those that are gone stay away from barriers. */
+static bool is_return(cpu_kernel *k, int branch, int *room)
+{
+    const cpu_block *block = &k->blocks[branch];
+    int l = block->loop;
+    const cpu_block *latch = &k->blocks[k->loops[l].latch];
+    bool ends_by_latch = latch->successor_count == 2;
+    if (branch == (ends_by_latch ? k->loops[l].latch : k->loops[l].header)) return false;
+    for (int i = 0; i < block->successor_count; i++)
+        if (!cpu_in_loop(k, l, block->successors[i]))
+            return !reaches_barrier(k, first_deed(k, branch, block->successors[i], room), room);
+    return false;
+}
+
 static void force_uniform_exits(cpu_kernel *k)
 {
     if (!k->has_barrier) return;
     int n = k->block_count, depth = 0;
-    int *work = cpu_alloc(&k->job, (size_t)n, sizeof *work);
+    int *work = cpu_alloc(&k->job, (size_t)n, sizeof *work), *room = cpu_alloc(&k->job, (size_t)n + 1, sizeof *room);
     uint64_t *reached = cpu_set_new(&k->job, n);
     for (int v = 0; v < k->value_count; v++)
         if (k->values[v].operation.kind == OP_BARRIER && !cpu_set_has(reached, k->values[v].block)) {
@@ -45,7 +127,8 @@ static void force_uniform_exits(cpu_kernel *k)
     while (depth) {
         int block = work[--depth];
         for (int x = 0; x < n; x++) {
-            if (k->blocks[x].successor_count < 2 || !depends_on(k, block, x) || !leaves_loop_of(k, x, block))
+            if (k->blocks[x].successor_count < 2 || !depends_on(k, block, x) || !leaves_loop_of(k, x, block) ||
+                is_return(k, x, room))
                 continue;
             k->blocks[x].forced = true;
             if (cpu_set_has(reached, x)) continue;

@@ -240,6 +240,12 @@ static void raise_alignment(LLVMValueRef instruction, void *context)
     }
 }
 
+unsigned cuda_known_zeros(ir_kernel *kernel, const char *kinds, LLVMValueRef value)
+{
+    aligner a = {.kernel = kernel, .layout = LLVMGetModuleDataLayout(kernel->module), .kinds = kinds};
+    return zeros_of_address(&a, value, false);
+}
+
 void cuda_find_assumptions(ir_kernel *kernel, const char *kinds, cuda_assumptions *needed)
 {
     *needed = (cuda_assumptions){0};

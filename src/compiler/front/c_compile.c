@@ -27,7 +27,8 @@ static void push_all(arguments *a, const char *const *list, size_t count)
 static void push_language(arguments *a, const front_options *options)
 {
     PUSH(a, "-cc1", "-triple", "nvptx64", "-x", "c", "-std=c23", "-O1", "-funroll-loops", "-relaxed-aliasing",
-        "-fno-finite-loops", "-disable-free", "-disable-llvm-passes", "-discard-value-names", "-nostdsysteminc", "-nobuiltininc",
+        "-fno-finite-loops", "-disable-free", "-disable-llvm-passes", "-disable-lifetime-markers", "-discard-value-names",
+        "-nostdsysteminc", "-nobuiltininc",
         "-fno-builtin", "-D__TOMBAC_DEVICE__", "-fno-caret-diagnostics",
         "-fno-diagnostics-use-presumed-location", "-fmessage-length=0", "-ferror-limit", "200");
     if (!options->warnings)

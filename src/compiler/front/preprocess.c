@@ -75,6 +75,12 @@ static uint32_t file_index(front_unit *unit, const char *path, size_t length)
     return unit->file_count++;
 }
 
+/* Flag 1 behind the path: here a file begins. A #line directive leaves a marker without flags. */
+static bool is_entry(const char *flags, const char *end)
+{
+    return end - flags >= 2 && flags[0] == ' ' && flags[1] == '1' && (end - flags == 2 || flags[2] < '0');
+}
+
 /* A line marker: # 12 "path" flags. Returns false only if memory is short. */
 static bool read_marker(front_unit *unit, const directive *d, uint32_t *room)
 {
@@ -91,6 +97,7 @@ static bool read_marker(front_unit *unit, const directive *d, uint32_t *room)
     uint32_t file = path.bad ? NO_TOKEN : file_index(unit, tb_text_string(&path), path.size);
     tb_text_free(&path);
     if (file == NO_TOKEN) return false;
+    if (p < end && is_entry(p + 1, end)) unit->files[file].entered = true;
     if (unit->mark_count == *room) {
         *room = *room ? *room * 2 : 64;
         line_mark *grown = realloc(unit->marks, (size_t)*room * sizeof *grown);
@@ -125,7 +132,8 @@ static tombac_status refuse_nul(const front_unit *unit, const source_file *file,
     return status;
 }
 
-/* Reads the files that the markers name. */
+/* Reads the files that the markers name: for the lines that messages show, and those that the compiler read as well
+ * as dependencies. */
 static tombac_status read_files(front_unit *unit, const char *source, size_t size, tombac_error **error)
 {
     unit->dependencies = calloc((size_t)unit->file_count + 1, sizeof *unit->dependencies);
@@ -133,6 +141,7 @@ static tombac_status read_files(front_unit *unit, const char *source, size_t siz
     for (uint32_t i = 0; i < unit->file_count; i++) {
         source_file *file = &unit->files[i];
         bool main = strcmp(file->path, unit->main_path) == 0;
+        file->entered |= main;
         if (!main && is_own(unit, file->path)) continue;
         tb_text text = {0};
         if (main && source)
@@ -141,12 +150,14 @@ static tombac_status read_files(front_unit *unit, const char *source, size_t siz
             tb_text_free(&text);
             continue; /* a #line directive of the user may name anything */
         }
-        front_dependency *d = &unit->dependencies[unit->dependency_count++];
-        d->path = strdup(file->path);
-        d->size = file->size = text.size;
-        d->hash = XXH3_64bits(tb_text_string(&text), text.size);
+        uint64_t hash = XXH3_64bits(tb_text_string(&text), text.size);
+        file->size = text.size;
         file->text = tb_text_take(&text);
-        if (!d->path || !file->text) return tb_fail_memory(error);
+        if (!file->text) return tb_fail_memory(error);
+        if (!file->entered) continue;
+        front_dependency *d = &unit->dependencies[unit->dependency_count++];
+        *d = (front_dependency){strdup(file->path), file->size, hash, false};
+        if (!d->path) return tb_fail_memory(error);
         tombac_status status = refuse_nul(unit, file, error);
         if (status != TOMBAC_OK) return status;
     }

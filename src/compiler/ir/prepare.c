@@ -26,6 +26,8 @@ void ir_kernel_free(ir_kernel *kernel)
     if (!kernel) return;
     ir_arguments_free(kernel->arguments, kernel->argument_count);
     free(kernel->constants);
+    for (size_t i = 0; i < kernel->variable_count; i++) free(kernel->variables[i].name);
+    free(kernel->variables);
     free(kernel->target);
     if (kernel->module) LLVMDisposeModule(kernel->module);
     if (kernel->machine) LLVMDisposeTargetMachine(kernel->machine);

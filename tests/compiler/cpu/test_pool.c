@@ -46,10 +46,15 @@ static bool run(void *context, void *worker, uint64_t first, uint64_t count)
     return true;
 }
 
+static bool submit_paced(cpu_pool *pool, counting *c, uint64_t count, atomic_uint *pace)
+{
+    cpu_job job = {.count = count, .run = run, .enter = enter, .leave = leave, .context = c, .pace = pace};
+    return cpu_pool_run(pool, &job);
+}
+
 static bool submit(cpu_pool *pool, counting *c, uint64_t count)
 {
-    cpu_job job = {.count = count, .run = run, .enter = enter, .leave = leave, .context = c};
-    return cpu_pool_run(pool, &job);
+    return submit_paced(pool, c, count, NULL);
 }
 
 static counting *make(uint64_t stop_at, bool slow)
@@ -79,6 +84,47 @@ static void test_sizes(void **unused)
             assert_true(submit(pool, c, sizes[i]));
             expect(c, sizes[i], ITEMS);
         }
+    cpu_pool_release(pool);
+}
+
+/* With a pace that is unknown, right, or far from right. */
+static void test_pace(void **unused)
+{
+    static const uint64_t sizes[] = {1, 2, 7, 100, ITEMS};
+    cpu_pool *pool = cpu_pool_acquire();
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (unsigned first = 0; first < 4; first++) {
+            atomic_uint pace = (const unsigned[]){0, 1, 1000, 4000000000}[first];
+            for (int round = 0; round < 3; round++) {
+                counting *c = make(ITEMS, round == 1);
+                assert_true(submit_paced(pool, c, sizes[i], &pace));
+                assert_int_not_equal(atomic_load(&pace), 0);
+                expect(c, sizes[i], ITEMS);
+            }
+        }
+    cpu_pool_release(pool);
+}
+
+/* Each of two items waits for the other to begin. */
+static bool meet(void *context, void *worker, uint64_t first, uint64_t count)
+{
+    counting *c = context;
+    atomic_fetch_add(&c->count[0], 1);
+    for (int i = 0; i < 10000 && atomic_load(&c->count[0]) < 2; i++) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    if (atomic_load(&c->count[0]) >= 2) atomic_fetch_add(&c->count[1], 1);
+    return true;
+}
+
+/* A job that is known to be long is shared before its first item has ended. */
+static void test_shared_at_once(void **unused)
+{
+    cpu_pool *pool = cpu_pool_acquire();
+    atomic_uint pace = 1000000;
+    counting *c = make(ITEMS, false);
+    cpu_job job = {.count = 2, .run = meet, .enter = enter, .leave = leave, .context = c, .pace = &pace};
+    assert_true(cpu_pool_run(pool, &job));
+    assert_int_equal(atomic_load(&c->count[1]), 2);
+    free(c);
     cpu_pool_release(pool);
 }
 
@@ -121,6 +167,6 @@ int main(void)
 {
     setenv("TOMBAC_THREADS", "4", 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes), cmocka_unit_test(test_stop), cmocka_unit_test(test_callers)};
+        cmocka_unit_test(test_sizes), cmocka_unit_test(test_pace), cmocka_unit_test(test_shared_at_once), cmocka_unit_test(test_stop), cmocka_unit_test(test_callers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,7 +64,7 @@ CASES = [
      "simdgroup_store(c, (device half *)out, 8);", [r"mma\.sync(?s:.*)mma\.sync"], [r"shfl"]),
     ("floats times halves in two parts", "simdgroup_float8x8 a, c(0); simdgroup_half8x8 b; simdgroup_load(a, in, 8); "
      "simdgroup_load(b, (const device half *)in + 64, 8); simdgroup_multiply_accumulate(c, a, b, c); simdgroup_store(c, out, 8);",
-     [r"m16n8k8\.row\.col\.f32\.tf32(?!(?s:.*)m16n8k8)", r"cvt\.rna\.tf32"], [r"shfl"]),
+     [r"m16n8k8\.row\.col\.f32\.tf32(?!(?s:.*)m16n8k8)", r"and\.b32 [^;]*, -8192;"], [r"shfl", r"cvt\.rna"]),
     ("matrices of halves and safe math: in order", "simdgroup_half8x8 a, b; simdgroup_float8x8 c(0); "
      "simdgroup_load(a, (const device half *)in, 8); simdgroup_load(b, (const device half *)in + 64, 8); "
      "simdgroup_multiply_accumulate(c, a, b, c); simdgroup_store(c, out, 8);", [r"shfl\.sync", r"fma\.rn\.f32"], [r"mma\.sync"]),
@@ -82,10 +82,10 @@ CASES = [
     ("four neighbours are one access of an aligned buffer, and there is a second entry",
      "out[i] = in[4 * i] + in[4 * i + 1] + in[4 * i + 2] + in[4 * i + 3];",
      [r"^// tombac cuda: tombac_cuda_kernel 0 [^;]*;$", r"entry tombac_cuda_kernel\((?s:.*)ld\.global[.\w]*\.v4\.b32",
-      r"entry tombac_cuda_kernel_unaligned\("], []),
+      r"entry tombac_cuda_kernel_general\("], []),
     ("a stride that must be a multiple of 16 is named", "const device float *p = (const device float *)((const device char *)in + i * ulong(by_value.x)); "
      "const device float *q = (const device float *)((const device char *)in + i * as_type<uint>(by_value.y)); out[i] = p[0] + q[0] + q[1] + q[2] + q[3];",
-     [r"^// tombac cuda: tombac_cuda_kernel 0 [^;]*; 3\.4\.4$", r"entry tombac_cuda_kernel_unaligned\("], []),
+     [r"^// tombac cuda: tombac_cuda_kernel 0 [^;]*; 3\.4\.4$", r"entry tombac_cuda_kernel_general\("], []),
     ("a row's member is no neighbour of an element", "uint x = as_type<uint>(in[i]) & 255; const device float4 *rows = (const device float4 *)in; "
      "out[i] = in[x + 3] * 3 + rows[x].z;", [], [r"ld\.global[.\w]*\.v2"]),
     ("a pointer that goes round a loop keeps its alignment", "float s = 0; const device float *p = in + 8 * i; for (uint k = 0; k < size; k++, p += 16) "
@@ -102,6 +102,22 @@ MATH1 = ("acos acosh asin asinh atan atanh ceil cos cosh cospi exp exp10 exp2 fa
 MATH2 = "atan2 copysign fdim fmax fmin fmod pow powr nextafter".split()
 
 
+PLAIN, GENERAL = (rf"entry tombac_cuda_kernel{suffix}\((?:(?!\n\}})(?s:.))*?" for suffix in ("", "_general"))
+ARGUMENTS = ["--argument", "3=0x000000000000803f1000000000000000", "--threadgroup", "64,2,1"]
+# The same with further options of the compiler.
+MORE = [
+    ("plain launches have whole SIMD-groups", "out[i] = simd_sum(in[i]);", [PLAIN + r"shfl\.sync\.bfly", GENERAL + r"shfl\.sync\.idx", GENERAL + r"div\.u"],
+     [PLAIN + r"shfl\.sync\.idx", PLAIN + r"div\.u"], []),
+    ("and as many threads as registers allow", "out[i] = 1;", [GENERAL + r"\.maxntid 1024"], [PLAIN + r"ntid \d"], []),
+    ("bytes of arguments become constants", "out[i] = in[as_type<uint>(by_value.z) * i] * by_value.y;", [PLAIN + r"ld\.global"],
+     [r"ld\.param\S* [^;]*param_4", r"mul\.\S*f32"], ARGUMENTS),
+    ("and so does the size of threadgroups", "out[i] = float(size) * lane;", [PLAIN + r"\.reqntid 128", GENERAL + r"\.reqntid 128"],
+     [PLAIN + r"(rem|div)\.u"], ARGUMENTS),
+    ("strides that are known need no assumption", "const device float *p = (const device float *)((const device char *)in + i * as_type<uint>(by_value.z)); "
+     "out[i] = p[0] + p[1] + p[2] + p[3];", [r"^// tombac cuda: tombac_cuda_kernel 0 [^;]*;$", PLAIN + r"ld\.global\S*v4"], [], ARGUMENTS),
+]
+
+
 def math_cases():
     for space in ("", "fast::", "precise::"):
         for kind in ("float", "half"):
@@ -112,10 +128,10 @@ def math_cases():
             yield f"every function, {space or 'default '}{kind}", f"out[i] = {one} + {two};", [r"st\.global"], [r"\bcall\b"]
 
 
-def check(compiler, name, body, wanted, unwanted, target):
+def check(compiler, name, body, wanted, unwanted, options, target):
     source = f"{HEAD}#include <metal_assert>\nkernel void k({PARAMETERS}) {{ {body} }}\n"
     math = "safe" if "safe math" in name else "fast"
-    run = subprocess.run([compiler, "emit", "-std=metal4.1", "-w", "--math", math, "--what", "ptx", "--target", target, "--kernel", "k", "-"], input=source,
+    run = subprocess.run([compiler, "emit", "-std=metal4.1", "-w", "--math", math, "--what", "ptx", "--target", target, "--kernel", "k", *options, "-"], input=source,
                          capture_output=True, text=True)
     if run.returncode:
         return [run.stderr]
@@ -125,7 +141,7 @@ def check(compiler, name, body, wanted, unwanted, target):
 
 def main():
     failed = 0
-    cases = [*CASES, *math_cases()]
+    cases = [*((*case, []) for case in (*CASES, *math_cases())), *MORE]
     for number, case in enumerate(cases):
         problems = check(sys.argv[1], *case, "sm_80" if number % 5 == 0 else "sm_90")
         failed += bool(problems)

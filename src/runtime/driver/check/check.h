@@ -5,6 +5,7 @@
  *   schedule.c   one threadgroup: who runs, who waits, who meets
  *   operations.c what threads that meet compute
  *   access.c     which memory a kernel may touch
+ *   race.c       accesses that nothing orders
  *   fiber.c      stacks and switching */
 #ifndef RT_CHECK_CHECK_H
 #define RT_CHECK_CHECK_H
@@ -12,6 +13,7 @@
 #include "artifact/check.h"
 #include "base/text.h"
 #include "runtime/driver/check/fiber.h"
+#include "runtime/driver/check/race.h"
 #include "runtime/driver/driver.h"
 #include "runtime/driver/log_record.h"
 #include "runtime/loader/loader.h"
@@ -36,9 +38,7 @@ typedef enum check_state {
     CHECK_ENDED
 } check_state;
 
-typedef struct check_run check_run;
-
-typedef struct check_thread {
+struct check_thread {
     tb_check_thread shared; /* first: kernel code knows the thread by its address */
     check_run *run;
     check_fiber *fiber;
@@ -46,7 +46,7 @@ typedef struct check_thread {
     bool yielded; /* gave up its turn in a long loop */
     const tb_check_site *site;
     uint64_t operands[4], result;
-} check_thread;
+};
 
 typedef struct check_range {
     uint64_t begin, size;
@@ -65,8 +65,10 @@ struct check_run {
     check_stacks stacks;
     check_fiber scheduler;
     double deadline; /* monotonic seconds, 0: none */
+    tb_check_extent *extents; /* of the arguments */
     check_range ranges[CHECK_MAX_RANGES];
     size_t range_count;
+    check_races *races; /* NULL: they are not looked for */
     rt_log_record record;
     uint64_t faults; /* integer divisions without a result */
     tb_check_place first_fault;
@@ -95,5 +97,7 @@ _Noreturn void check_stop(check_thread *thread, tombac_status status, const tb_c
 uint64_t tombac_check_wait(tb_check_thread *, const tb_check_site *, uint64_t, uint64_t, uint64_t, uint64_t);
 void tombac_check_tick(tb_check_thread *, const tb_check_place *);
 void tombac_check_touch(tb_check_thread *, uint64_t, uint64_t, uint32_t, const tb_check_place *);
+void tombac_check_bound(
+    tb_check_thread *, uint64_t, uint64_t, uint64_t, uint32_t, uint32_t, const tb_check_place *);
 
 #endif

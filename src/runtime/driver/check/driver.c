@@ -78,6 +78,9 @@ static const rt_symbol symbols[] = {
     SYMBOL("tombac_check_wait", tombac_check_wait),
     SYMBOL("tombac_check_tick", tombac_check_tick),
     SYMBOL("tombac_check_touch", tombac_check_touch),
+    SYMBOL("tombac_check_race", tombac_check_race),
+    SYMBOL("tombac_check_fence", tombac_check_fence),
+    SYMBOL("tombac_check_bound", tombac_check_bound),
     SYMBOL("tombac_check_fault", fault),
     SYMBOL("tombac_check_log_begin", log_begin),
     SYMBOL("tombac_check_log_argument", log_argument),
@@ -191,7 +194,9 @@ static void set_thread(check_run *run, uint32_t index, uint32_t x, uint32_t y, u
         .threadgroup_memory = run->memory,
         .memory_begin = (uint64_t)(uintptr_t)run->memory,
         .memory_size = run->request->threadgroup_memory,
-        .countdown = CHECK_COUNTDOWN};
+        .countdown = CHECK_COUNTDOWN,
+        .races = run->races != NULL,
+        .extents = run->extents};
 }
 
 static void run_threadgroup(check_run *run, uint32_t x, uint32_t y, uint32_t z)
@@ -215,6 +220,7 @@ static void run_threadgroup(check_run *run, uint32_t x, uint32_t y, uint32_t z)
         }
     }
     memset(run->memory, 0, run->request->threadgroup_memory);
+    if (run->races) check_races_begin(run->races, run);
     check_schedule(run);
 }
 
@@ -259,10 +265,12 @@ static tombac_status run(rt_code *handle, const rt_run *request, tombac_error **
     *state = (check_run){.code = code, .request = request, .dispatch = request->dispatch, .error = error};
     state->threads = calloc(threads, sizeof *state->threads);
     state->arguments = calloc(code->manifest->argument_count + 1, sizeof *state->arguments);
+    state->extents = calloc(code->manifest->argument_count + 1, sizeof *state->extents);
     state->memory = aligned_alloc(64, memory);
     tombac_status status = TOMBAC_OK;
-    if (!state->threads || !state->arguments || !state->memory) status = tb_fail_memory(error);
+    if (!state->threads || !state->arguments || !state->extents || !state->memory) status = tb_fail_memory(error);
     if (status == TOMBAC_OK) status = check_ranges_build(state, error);
+    if (status == TOMBAC_OK) status = check_races_create(state, &state->races, error);
     if (status == TOMBAC_OK) {
         status = take_stacks(code, code->info->has_sites ? threads : 1, &state->stacks, error);
     }
@@ -278,8 +286,10 @@ static tombac_status run(rt_code *handle, const rt_run *request, tombac_error **
         report_faults(state);
         return_stacks(code, &state->stacks);
     }
+    check_races_destroy(state->races);
     free(state->threads);
     free(state->arguments);
+    free(state->extents);
     free(state->memory);
     free(state);
     return status;

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { DEFAULT_MXCSR = 0x1f80 }; /* round to nearest, exceptions masked, denormals kept */
+
 typedef struct worker {
     struct worker *next; /* in the list of idle ones */
     size_t memory_size, context_size;
@@ -29,6 +31,7 @@ typedef struct cpu_code {
     cpu_pool *pool;
     pthread_mutex_t lock;
     worker *idle; /* under the lock */
+    atomic_uint pace; /* nanoseconds per threadgroup, the last time */
 } cpu_code;
 
 /* One launch. */
@@ -234,8 +237,12 @@ static bool run_items(void *context, void *worker_, uint64_t first, uint64_t cou
 {
     worker *w = worker_;
     cpu_frame *before = cpu_frame_enter(&w->frame);
+    /* Kernels know no rounding mode and no flushing of denormals; the program's own threads may have set both. */
+    unsigned control = __builtin_ia32_stmxcsr();
+    __builtin_ia32_ldmxcsr(DEFAULT_MXCSR);
     w->frame.line = 0;
     bool goes_on = run_threadgroups(context, w, first, count);
+    __builtin_ia32_ldmxcsr(control);
     cpu_frame_enter(before);
     return goes_on;
 }
@@ -273,7 +280,8 @@ static tombac_status run(rt_code *handle, const rt_run *request, tombac_error **
         pthread_mutex_destroy(&l.lock);
         return tb_fail_memory(error);
     }
-    cpu_job job = {.count = count, .run = run_items, .enter = enter, .leave = leave, .context = &l};
+    cpu_job job = {.count = count, .run = run_items, .enter = enter, .leave = leave, .context = &l,
+        .pace = &code->pace};
     if (!cpu_pool_run(code->pool, &job)) l.status = tb_fail_memory(error);
     if (watch) cpu_watch_clear(watch, &l.alarm);
     pthread_mutex_destroy(&l.lock);
@@ -288,4 +296,4 @@ static bool available(void)
 
 extern const rt_driver rt_driver_cpu;
 const rt_driver rt_driver_cpu = {
-    .name = "cpu", .specialises = true, .available = available, .load = load, .run = run, .unload = unload};
+    .name = "cpu", .specialises = true, .any_thread = true, .available = available, .load = load, .run = run, .unload = unload};

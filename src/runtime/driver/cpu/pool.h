@@ -3,7 +3,7 @@
  * A job is a number of equal, independent items; the thread that brings the job works on it itself and is
  * helped by the pool's threads where that pays. Items are handed out in runs that shrink towards the end, so
  * that uneven ones even out. Any number of jobs may run at the same time. A job that is over before a few
- * microseconds have passed wakes nobody.
+ * microseconds have passed wakes nobody; one that is known to last longer is shared from the start.
  *
  * The pool belongs to the process: it starts with the first user and ends with the last, since threads per
  * kernel or per device would multiply. TOMBAC_THREADS limits its size; the default is one thread for each
@@ -13,6 +13,7 @@
 
 #include "runtime/driver/cpu/watch.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 typedef struct cpu_pool cpu_pool;
@@ -31,6 +32,7 @@ typedef struct cpu_job {
     void *(*enter)(void *context);
     void (*leave)(void *context, void *worker);
     void *context;
+    atomic_uint *pace; /* nanoseconds that an item took the last time, kept here by the pool; 0: not known. NULL: nobody knows */
 } cpu_job;
 
 /* Returns when all items have run or the job was stopped. False if no thread at all could enter. */

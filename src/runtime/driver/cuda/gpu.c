@@ -28,7 +28,7 @@ static tombac_status make_lane(cuda_gpu *gpu, cuda_lane **lane, tombac_error **e
         free_lane(gpu, made);
     else
         *lane = made;
-    return cuda_api_check(&gpu->api, result, "preparing a launch", error);
+    return cuda_check(gpu, result, "preparing a launch", error);
 }
 
 tombac_status cuda_lane_take(cuda_gpu *gpu, cuda_lane **lane, tombac_error **error)
@@ -61,7 +61,7 @@ tombac_status cuda_allocate(cuda_gpu *gpu, size_t size, cuda_address *address, t
     } while (result == CUDA_ERROR_MEMORY && cuda_mirror_evict(gpu));
     if (!result) result = gpu->api.stream_wait(gpu->memory);
     if (result) *address = 0;
-    return cuda_api_check(&gpu->api, result, "allocating memory on the GPU", error);
+    return cuda_check(gpu, result, "allocating memory on the GPU", error);
 }
 
 void cuda_free(cuda_gpu *gpu, cuda_address address)
@@ -75,6 +75,7 @@ void cuda_gpu_close(cuda_gpu *gpu)
 {
     if (atomic_load(&gpu->busy)) return; /* the context must stay, and closing it could wait for ever */
     if (gpu->context && cuda_gpu_enter(gpu, NULL) == TOMBAC_OK) {
+        cuda_graphs_drop(gpu);
         for (cuda_lane *lane; (lane = gpu->lanes);) {
             gpu->lanes = lane->next;
             free_lane(gpu, lane);
@@ -83,10 +84,12 @@ void cuda_gpu_close(cuda_gpu *gpu)
     }
     if (gpu->has_mutex) {
         pthread_mutex_destroy(&gpu->mutex);
+        pthread_mutex_destroy(&gpu->collecting);
         pthread_cond_destroy(&gpu->released);
     }
     if (gpu->context) gpu->api.context_release(gpu->device);
     gpu->context = NULL;
+    free(gpu->broken);
     cuda_api_close(&gpu->api);
 }
 
@@ -97,6 +100,7 @@ static tombac_status open_device(cuda_gpu *gpu, size_t number, tombac_error **er
     if (!result && number >= (size_t)count)
         return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "no cuda device %zu: NVIDIA's driver finds %d GPU%s",
             number, count, count == 1 ? "" : "s");
+    if (!result) result = gpu->api.driver_version(&gpu->driver_version);
     if (!result) result = gpu->api.device_get(&gpu->device, (int)number);
     if (!result) result = gpu->api.device_memory(&gpu->size, gpu->device);
     if (!result) result = gpu->api.device_attribute(&major, CUDA_ATTRIBUTE_MAJOR, gpu->device);
@@ -109,7 +113,10 @@ static tombac_status open_device(cuda_gpu *gpu, size_t number, tombac_error **er
             "no cuda device: the GPU has compute capability %d.%d, kernels need 8.0 or later", major, minor);
     result = gpu->api.context_retain(&gpu->context, gpu->device);
     if (result) gpu->context = NULL;
-    return cuda_api_check(&gpu->api, result, "opening the GPU", error);
+    return cuda_is_final(result)
+               ? tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,
+                     "no cuda device: a kernel failed in this process (CUDA's error %d), after which it cannot use the GPU", result)
+               : cuda_api_check(&gpu->api, result, "opening the GPU", error);
 }
 
 /* Freed memory stays in the driver's pool, so that buffers that come and go are cheap. */
@@ -127,8 +134,9 @@ static tombac_status open_memory(cuda_gpu *gpu, tombac_error **error)
 
 tombac_status cuda_gpu_open(cuda_gpu *gpu, size_t number, tombac_error **error)
 {
-    *gpu = (cuda_gpu){.has_mutex = true};
+    *gpu = (cuda_gpu){.has_mutex = true, .number = number};
     pthread_mutex_init(&gpu->mutex, NULL);
+    pthread_mutex_init(&gpu->collecting, NULL);
     pthread_cond_init(&gpu->released, NULL);
     tombac_status status = cuda_api_open(&gpu->api, error);
     if (status == TOMBAC_OK) status = open_device(gpu, number, error);
@@ -143,5 +151,6 @@ tombac_status cuda_gpu_enter(cuda_gpu *gpu, tombac_error **error)
         return tb_fail(error, TOMBAC_ERROR_TIMEOUT,
             "the GPU is still busy with a launch that ran past its time limit; it is free when this process "
             "ends");
-    return cuda_api_check(&gpu->api, gpu->api.context_set(gpu->context), "entering the GPU", error);
+    tombac_status status = cuda_check_alive(gpu, error);
+    return status == TOMBAC_OK ? cuda_check(gpu, gpu->api.context_set(gpu->context), "entering the GPU", error) : status;
 }
