@@ -1,5 +1,5 @@
-/* What is known of positions that a kernel in C asks for: the ranges that thunk.c gives those of Metal's attributes, as
- * !range on the calls, so that both are the same to every pass behind. */
+/* What is known of positions that a kernel in C asks for: the ranges that thunk.c gives those of Metal's
+ * attributes, as !range on the calls, so that both are the same to every pass behind. */
 #include "compiler/ir/steps.h"
 
 #include "artifact/abi.h"
@@ -9,7 +9,7 @@
 enum { LIMIT = TB_MAX_THREADS_PER_THREADGROUP, GROUP_LIMIT = LIMIT / TB_SIMD_WIDTH };
 
 static const struct {
-    const char *name; /* with _x, _y, _z behind it, or as it is */
+    const char *name;   /* with _x, _y, _z behind it, or as it is */
     unsigned low, high; /* high exclusive */
 } known[] = {
     {"thread_position", 0, LIMIT},
@@ -27,7 +27,8 @@ static bool is_of(const char *symbol, size_t length, const char *name)
 {
     size_t n = strlen(name);
     if (length < n || memcmp(symbol, name, n) != 0) return false;
-    return length == n || (length == n + 2 && symbol[n] == '_' && symbol[n + 1] >= 'x' && symbol[n + 1] <= 'z');
+    return length == n ||
+           (length == n + 2 && symbol[n] == '_' && symbol[n + 1] >= 'x' && symbol[n + 1] <= 'z');
 }
 
 static void set_range(LLVMValueRef call, unsigned low, unsigned high)
