@@ -243,7 +243,11 @@ static tombac_status merge_accesses(
     cuda_flatten_addresses(kernel);
     tombac_status status = ir_run_passes(
         kernel, "function(early-cse,load-store-vectorizer," COMBINE ",dce),globaldce", error);
-    if (status != TOMBAC_OK || !plain || !w->matrices) return status;
+    if (status != TOMBAC_OK || !plain) return status;
+    status = ir_run_passes(kernel, "function(loop-simplify)", error);
+    if (status != TOMBAC_OK) return status;
+    cuda_pipeline(kernel);
+    if (!w->matrices) return ir_run_passes(kernel, "function(early-cse,dce)", error);
     cuda_flatten_addresses(kernel);
     uint32_t threads = w->threadgroup[0] * w->threadgroup[1] * w->threadgroup[2];
     if (!cuda_swizzle(kernel, threads ? (threads + TB_SIMD_WIDTH - 1) / TB_SIMD_WIDTH * TB_SIMD_WIDTH : MAX_THREADS))

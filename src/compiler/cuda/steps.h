@@ -59,6 +59,9 @@ void cuda_find_assumptions(ir_kernel *kernel, const char *kinds, cuda_assumption
 /* Raises the alignment of accesses. `assume` may be NULL. */
 void cuda_align(ir_kernel *kernel, const char *kinds, const cuda_assumptions *assume);
 
+/* pipeline.c: loops that copy tiles load one iteration ahead. */
+void cuda_pipeline(ir_kernel *kernel);
+
 #define CUDA_LDMATRIX "llvm.nvvm.ldmatrix.sync.aligned"
 
 /* swizzle.c: other places in threadgroup memory, in which matrices are read faster; blocks have at most `threads` threads.
