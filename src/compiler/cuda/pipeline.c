@@ -1,13 +1,14 @@
 /* Loads one iteration ahead, in loops that copy tiles to threadgroup memory.
  *
- * Such a loop loads from device memory, stores to threadgroup memory, waits at a barrier and computes; nobody computes while the
- * loads are on their way. So the loads of the next iteration go behind the barrier, to where the computation begins, and their
- * results round the loop in phis; those of the first go before the loop. In the last iteration there is no next one: there its
- * counters keep their values, and what was loaded is loaded once more.
+ * Such a loop loads from device memory, stores to threadgroup memory, waits at a barrier and computes;
+ * nobody computes while the loads are on their way. So the loads of the next iteration go behind the
+ * barrier, to where the computation begins, and their results round the loop in phis; those of the first go
+ * before the loop. In the last iteration there is no next one: there its counters keep their values, and
+ * what was loaded is loaded once more.
  *
- * Done for loops of one block with a barrier, if nothing in them writes device memory or orders it, so that a load sees the same
- * earlier. An address must be computed from the loop's phis by pure instructions. Comes after accesses are merged, and needs
- * preheaders (loop-simplify). */
+ * Done for loops of one block with a barrier, if nothing in them writes device memory or orders it, so that
+ * a load sees the same earlier. An address must be computed from the loop's phis by pure instructions. Comes
+ * after accesses are merged, and needs preheaders (loop-simplify). */
 #include "compiler/cuda/steps.h"
 
 #include <llvm-c/Target.h>
@@ -21,7 +22,8 @@ typedef struct pipeliner {
     LLVMTargetDataRef layout;
     LLVMBuilderRef builder;
     LLVMBasicBlockRef loop, preheader;
-    LLVMValueRef barrier, continues; /* continues: in front of the builder; whether there is a next iteration */
+    LLVMValueRef barrier,
+        continues; /* continues: in front of the builder; whether there is a next iteration */
     LLVMValueRef loads[MAX_LOADS];
     unsigned count;
 } pipeliner;
@@ -43,7 +45,8 @@ static unsigned space_of(LLVMValueRef address)
 static bool is_harmless(LLVMValueRef i)
 {
     switch (LLVMGetInstructionOpcode(i)) {
-    case LLVMStore: return space_of(LLVMGetOperand(i, 1)) == 3 && LLVMGetOrdering(i) == LLVMAtomicOrderingNotAtomic;
+    case LLVMStore:
+        return space_of(LLVMGetOperand(i, 1)) == 3 && LLVMGetOrdering(i) == LLVMAtomicOrderingNotAtomic;
     case LLVMLoad: return LLVMGetOrdering(i) == LLVMAtomicOrderingNotAtomic && !LLVMGetVolatile(i);
     case LLVMFence:
     case LLVMAtomicRMW:
@@ -65,7 +68,8 @@ static LLVMBasicBlockRef preheader_of(LLVMBasicBlockRef loop, LLVMValueRef phi)
     LLVMBasicBlockRef a = LLVMGetIncomingBlock(phi, 0), b = LLVMGetIncomingBlock(phi, 1);
     LLVMBasicBlockRef outside = a == loop ? b : a;
     bool own = a == loop || b == loop;
-    return own && outside != loop && LLVMGetNumSuccessors(LLVMGetBasicBlockTerminator(outside)) == 1 ? outside : NULL;
+    return own && outside != loop && LLVMGetNumSuccessors(LLVMGetBasicBlockTerminator(outside)) == 1 ? outside
+                                                                                                     : NULL;
 }
 
 /* The barrier behind the last of the loads from device memory. */
@@ -149,7 +153,8 @@ static bool is_movable(const pipeliner *p, LLVMValueRef value, int depth)
         /* What the phi becomes is computed from phis; these are what they are. */
         for (int i = 0; i < LLVMGetNumOperands(next); i++) {
             LLVMValueRef operand = LLVMGetOperand(next, (unsigned)i);
-            if (!(is_inside(p, operand) && LLVMIsAPHINode(operand)) && !is_movable(p, operand, depth + 1)) return false;
+            if (!(is_inside(p, operand) && LLVMIsAPHINode(operand)) && !is_movable(p, operand, depth + 1))
+                return false;
         }
         return is_pure(next);
     }
