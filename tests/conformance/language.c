@@ -327,6 +327,21 @@ static void run_likely(cf_test *t, const int *p)
     if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_I32, expected, got, N, "out");
 }
 
+static void run_late_value(cf_test *t, const int *p)
+{
+    uint32_t in[64], expected[64] = {0}, got[64] = {0}, n = 9, never = 1000;
+    uint64_t seed = 5;
+    for (int i = 0; i < 64; i++) in[i] = (uint32_t)cf_random(&seed);
+    for (uint32_t i = 0; i < 64; i++)
+        for (uint32_t k = 0; k < n; k++) expected[i] += in[(i + k) % 64] * k;
+    cf_call call = call_of("late_value", 64, (uint32_t)p[0]);
+    cf_buffer(&call, 0, got, sizeof got);
+    cf_buffer(&call, 1, in, sizeof in);
+    cf_bytes(&call, 2, &n, 4);
+    cf_bytes(&call, 3, &never, 4);
+    if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_U32, expected, got, 64, "out");
+}
+
 void cf_family_language(cf_suite *suite)
 {
     cf_add(suite, run_likely, CF_P(0), "language.likely");
@@ -336,6 +351,8 @@ void cf_family_language(cf_suite *suite)
     cf_add(suite, run_types, CF_P(0), "language.types");
     cf_add(suite, run_spaces, CF_P(0), "language.address-spaces");
     for (int i = 0; i < 4; i++) cf_add(suite, run_templates, CF_P(i), "language.%s", instances[i].name);
+    cf_add(suite, run_late_value, CF_P(64), "language.late-value.64");
+    cf_add(suite, run_late_value, CF_P(24), "language.late-value.24");
     cf_add(suite, run_flow, CF_P(64), "language.flow.64");
     cf_add(suite, run_flow, CF_P(33), "language.flow.33");
 }

@@ -55,6 +55,7 @@ static void read_attribute(reading *r, const attribute *a)
     const token_list *list = &r->unit->list;
     if (a->kind == ATTRIBUTE_POSITION) {
         r->out->binding = FRONT_POSITION;
+        free(r->out->position); /* there may be two */
         r->out->position = strdup(a->known);
         r->no_memory |= !r->out->position;
     } else if (a->kind == ATTRIBUTE_UNSUPPORTED) {

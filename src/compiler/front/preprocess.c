@@ -12,6 +12,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define XXH_INLINE_ALL
@@ -133,6 +134,13 @@ static tombac_status refuse_nul(const front_unit *unit, const source_file *file,
     return status;
 }
 
+/* A device or a pipe: it has no size, and reading it may never end. */
+static bool is_special(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode);
+}
+
 /* Reads the files that the markers name: for the lines that messages show, and those that the compiler read as well
  * as dependencies. */
 static tombac_status read_files(front_unit *unit, const char *source, size_t size, tombac_error **error)
@@ -147,6 +155,8 @@ static tombac_status read_files(front_unit *unit, const char *source, size_t siz
         tb_text text = {0};
         if (main && source)
             tb_text_append(&text, source, size);
+        else if (is_special(file->path))
+            return tb_fail(error, TOMBAC_ERROR_SOURCE, "%s: error: '%s' is included, and is no file", unit->main_path, file->path);
         else if (tb_file_read(file->path, source_limit, &text, NULL) != TOMBAC_OK) {
             tb_text_free(&text);
             continue; /* a #line directive of the user may name anything */
@@ -270,6 +280,8 @@ tombac_status front_preprocess(front_unit *unit, const char *source, size_t size
     const front_options *o = &unit->options;
     if (!source && access(unit->main_path, R_OK) != 0)
         return tb_fail_errno(error, "cannot read '%s'", unit->main_path);
+    if (!source && is_special(unit->main_path))
+        return tb_fail(error, TOMBAC_ERROR_SOURCE, "'%s' is no file; a source may come by standard input", unit->main_path);
     command_line line = {.room = MAX_ARGUMENTS + 2 * (o->define_count + o->include_folder_count)};
     line.arguments = calloc(line.room, sizeof *line.arguments);
     tb_text input = {0}, folder = {0}, headers = {0};
