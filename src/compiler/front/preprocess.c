@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "compiler/front/c.h"
+#include "compiler/front/diagnose.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -221,6 +222,16 @@ static size_t without_count(const tb_text *errors)
     return last ? (size_t)(last + 1 - text) : size;
 }
 
+/* A note behind clang's errors where a header is missing that C++ has and Metal has not. */
+static void advise(const char *errors, tb_text *note)
+{
+    const char *words = strstr(errors, ": fatal error: "), *line = words;
+    const char *hint = words ? front_hint(words, strcspn(words, "\n")) : NULL;
+    if (!hint) return;
+    while (line > errors && line[-1] != '\n') line--;
+    tb_text_printf(note, "%.*s: note: %s\n", (int)(words - line), line, hint);
+}
+
 static tombac_status run_clang(
     front_unit *unit, const char **arguments, const tb_text *input, tombac_error **error)
 {
@@ -253,8 +264,11 @@ static tombac_status run_clang(
     } else if (status == TOMBAC_OK && process.exit_status) {
         /* A header of ours may say (#error) that what it would declare is not supported. */
         bool unsupported = strstr(tb_text_string(&process.errors), "is not supported by Tombac") != NULL;
-        status = tb_fail(error, unsupported ? TOMBAC_ERROR_UNSUPPORTED : TOMBAC_ERROR_SOURCE, "%.*s",
-            (int)without_count(&process.errors), tb_text_string(&process.errors));
+        tb_text note = {0};
+        if (unit->options.language != FRONT_C) advise(tb_text_string(&process.errors), &note);
+        status = tb_fail(error, unsupported ? TOMBAC_ERROR_UNSUPPORTED : TOMBAC_ERROR_SOURCE, "%.*s%s",
+            (int)without_count(&process.errors), tb_text_string(&process.errors), tb_text_string(&note));
+        tb_text_free(&note);
     }
     tb_text_free(&process.errors);
     unit->preprocessed = process.output;
