@@ -155,7 +155,7 @@ static tombac_status read_files(front_unit *unit, const char *source, size_t siz
         tb_text text = {0};
         if (main && source)
             tb_text_append(&text, source, size);
-        else if (is_special(file->path))
+        else if (file->entered && is_special(file->path))
             return tb_fail(error, TOMBAC_ERROR_SOURCE, "%s: error: '%s' is included, and is no file", unit->main_path, file->path);
         else if (tb_file_read(file->path, source_limit, &text, NULL) != TOMBAC_OK) {
             tb_text_free(&text);
