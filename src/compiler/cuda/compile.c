@@ -210,13 +210,14 @@ static tombac_status verify(ir_kernel *kernel, tombac_error **error)
 static tombac_status optimise(ir_kernel *kernel, const work *w, tombac_error **error)
 {
     static const char *const passes[] = {
-        "always-inline,globaldce,function(sroa,infer-address-spaces,early-cse,simplifycfg," COMBINE
+        "always-inline,globaldce,function(nvvm-intr-range,sroa,infer-address-spaces,early-cse,simplifycfg," COMBINE
         ",simplifycfg,"
         "loop-simplify,lcssa,loop-mssa(loop-rotate,licm),simplifycfg,loop(indvars,loop-deletion,loop-unroll-"
         "full))",
         "function(sroa,early-cse,simplifycfg," COMBINE ",loop-simplify,lcssa,loop(loop-unroll-full),sroa,"
         "early-cse<memssa>," COMBINE ",gvn,simplifycfg,loop-simplify,lcssa,loop-mssa(licm),"
-        "loop(indvars,loop-deletion)," COMBINE ",simplifycfg,dce)",
+        "loop(indvars,loop-deletion)," COMBINE ",simplifycfg,dce,"
+        "loop-unroll<O3;no-partial;no-peeling;no-runtime;upperbound>,sroa,early-cse<memssa>," COMBINE ",simplifycfg,dce)",
         "always-inline,function(sroa,infer-address-spaces,infer-alignment," COMBINE
         ",gvn,dse,simplifycfg,dce,"
         "separate-const-offset-from-gep,early-cse,infer-alignment),globaldce",

@@ -7,8 +7,11 @@
  *     halves in threadgroup memory     ldmatrix, up to four matrices at a time, where rows are contiguous and known to begin at
  *                                      multiples of 16; by columns where it is only a right operand
  *     right operand, columns contiguous  (a transposed load) each lane loads the two elements of its column
+ *     four products in a chain of which the left operands are neighbours in contiguous rows, and the right ones in contiguous
+ *                                      columns: each lane loads 16 bytes of its row and of its column. They are other elements,
+ *                                      but the same of both, so that the products' sum has the same terms in another order
  *
- * Both save the transposition of a right operand. All operands of an instruction are loaded by the first of their loads; nothing
+ * They save the transposition of a right operand. All operands of an instruction are loaded by the first of their loads; nothing
  * that may write memory stands between them. */
 #include "compiler/cuda/steps.h"
 
@@ -367,6 +370,93 @@ static void load_columns(cuda_tiles *t, tile *x)
     x->columns = LLVMBuildBitCast(t->builder, pair, t->i32, "");
 }
 
+/* ---- Four products ---- */
+
+static LLVMValueRef only_user(LLVMValueRef value)
+{
+    LLVMUseRef use = LLVMGetFirstUse(value);
+    return use && !LLVMGetNextUse(use) ? LLVMGetUser(use) : NULL;
+}
+
+static bool is_for_one_product(const tile *x)
+{
+    for (unsigned part = 0; part < 2; part++) {
+        LLVMValueRef extended = only_user(x->load[part]);
+        if (!extended || !only_user(extended)) return false;
+    }
+    return true;
+}
+
+/* The product that takes the whole result as its accumulator, if nothing else uses it. */
+static LLVMValueRef next_in_chain(LLVMValueRef product)
+{
+    LLVMValueRef next = NULL;
+    unsigned parts = 0;
+    for (LLVMUseRef use = LLVMGetFirstUse(product); use; use = LLVMGetNextUse(use)) {
+        LLVMValueRef part = LLVMGetUser(use);
+        if (!LLVMIsAExtractElementInst(part) || !LLVMIsAConstantInt(LLVMGetOperand(part, 1))) return NULL;
+        unsigned index = (unsigned)LLVMConstIntGetZExtValue(LLVMGetOperand(part, 1));
+        LLVMValueRef user = only_user(part);
+        if (!user || !cuda_is_product(user) || (next && user != next) || index > 1) return NULL;
+        if (LLVMGetOperand(user, 4 + index) != part) return NULL;
+        parts |= 1u << index;
+        next = user;
+    }
+    return parts == 3 && LLVMGetInstructionParent(next) == LLVMGetInstructionParent(product) ? next : NULL;
+}
+
+static tile *tile_of(cuda_tiles *t, LLVMValueRef product, bool right)
+{
+    LLVMValueRef first = loaded(t, LLVMGetOperand(product, right ? 2 : 0)),
+                 second = loaded(t, LLVMGetOperand(product, right ? 3 : 1));
+    for (size_t i = 0; first && second && i < t->count; i++) {
+        tile *x = &t->list[i];
+        if (x->load[0] == first && x->load[1] == second && !x->done && x->by_columns == right && x->right == right &&
+            x->left != right && is_for_one_product(x))
+            return x;
+    }
+    return NULL;
+}
+
+/* 16 bytes for each lane, at four times the column that it has otherwise, instead of four times 4 bytes. */
+static void load_strip(cuda_tiles *t, tile *const *group, bool right)
+{
+    LLVMTypeRef type = LLVMFunctionType(t->i32, NULL, 0, false);
+    LLVMPositionBuilderBefore(t->builder, first_load(group, MOST));
+    LLVMValueRef row = LLVMBuildCall2(t->builder, type, LLVMGetNamedFunction(t->kernel->module, ROW), NULL, 0, ""),
+                 column = LLVMBuildCall2(t->builder, type, LLVMGetNamedFunction(t->kernel->module, COLUMN), NULL, 0, "");
+    column = LLVMBuildMul(t->builder, column, number(t, MOST), "");
+    t->row = right ? column : row;
+    t->column = right ? row : column;
+    LLVMValueRef base = rebuild(t, group[0]->base, 0);
+    for (unsigned n = 0; n < MOST; n++) {
+        LLVMValueRef pair = LLVMGetUndef(LLVMVectorType(t->half, 2));
+        group[n]->done = true;
+        for (unsigned part = 0; part < 2; part++) {
+            int64_t offset = group[0]->offset + SIZE * (int64_t)(2 * n + part);
+            LLVMValueRef made = LLVMBuildLoad2(t->builder, t->half, address_at(t, base, number(t, offset)), "");
+            LLVMSetAlignment(made, SIZE);
+            if (!right) LLVMReplaceAllUsesWith(group[n]->load[part], made);
+            pair = LLVMBuildInsertElement(t->builder, pair, made, number(t, part), "");
+        }
+        if (right) group[n]->columns = LLVMBuildBitCast(t->builder, pair, t->i32, "");
+    }
+}
+
+static void load_four(cuda_tiles *t, LLVMValueRef product)
+{
+    tile *left[MOST], *right[MOST];
+    for (unsigned n = 0; n < MOST; n++, product = next_in_chain(product)) {
+        if (!product || !(left[n] = tile_of(t, product, false)) || !(right[n] = tile_of(t, product, true))) return;
+        int64_t distance = 8 * SIZE * (int64_t)n;
+        if (left[n]->base != left[0]->base || left[n]->offset != left[0]->offset + distance) return;
+        if (right[n]->base != right[0]->base || right[n]->offset != right[0]->offset + distance) return;
+        if (left[n]->epoch != left[0]->epoch || right[n]->epoch != right[0]->epoch) return;
+    }
+    load_strip(t, left, false);
+    load_strip(t, right, true);
+}
+
 /* ---- Interface ---- */
 
 cuda_tiles *cuda_tiles_create(ir_kernel *kernel, const char *kinds)
@@ -402,7 +492,10 @@ void cuda_tiles_load(cuda_tiles *t, LLVMBasicBlockRef block)
         note(t, i, false);
         note(t, i, true);
     }
-    for (size_t i = 0; i < t->count; i++) t->list[i].left |= has_other_uses(&t->list[i]);
+    for (size_t i = 0; i < t->count; i++)
+        if (t->list[i].right) t->list[i].left |= has_other_uses(&t->list[i]);
+    for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i))
+        if (cuda_is_product(i)) load_four(t, i);
     for (size_t i = 0; i < t->count; i++) {
         tile *x = &t->list[i];
         if (x->done) continue;

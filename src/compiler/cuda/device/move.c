@@ -164,7 +164,7 @@ LIBRARY void threadgroup_barrier(u32 flags)
 LIBRARY void simdgroup_barrier(u32 flags, u32 mask) LABEL("simdgroup_barrier");
 LIBRARY void simdgroup_barrier(u32 flags, u32 mask)
 {
-    __nvvm_bar_warp_sync(mask);
+    if (flags) __nvvm_bar_warp_sync(mask); /* without memory to order there is nothing to see */
 }
 
 LIBRARY void fence(u32 flags, u32 order, u32 scope) LABEL("fence");
