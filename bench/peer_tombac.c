@@ -72,7 +72,10 @@ static tombac_status warm_up(state *s, tombac_error **error)
         status = tombac_launch_submit(s->launch, error);
         if (status == TOMBAC_OK) status = tombac_launch_wait(s->launch, error);
     }
-    return status == TOMBAC_OK ? tombac_kernel_await_specialisation(s->kernel, 60, error) : status;
+    if (status == TOMBAC_OK) status = tombac_kernel_await_specialisation(s->kernel, 60, error);
+    if (status == TOMBAC_OK && !tombac_kernel_get_specialisation(s->kernel).ready)
+        fprintf(stderr, "bench: kernel '%s' runs without special code\n", tombac_kernel_name(s->kernel));
+    return status;
 }
 
 static void *open_file(const bench_case *c, const char *path, unsigned threads, const char **why)

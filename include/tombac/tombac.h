@@ -334,7 +334,7 @@ TOMBAC_API const char *tombac_kernel_reflection_json(const tombac_kernel *kernel
 /* ---- Specialisation -------------------------------------------------------------------------------------------- */
 
 /** On the device "cpu", a kernel that has been launched many times with the same bytes for its arguments in constant memory
- * (tombac_launch_set_bytes) and the same size of threadgroup is compiled once more with these as constants, in the background,
+ * (tombac_launch_set_bytes; it may have none) and the same size of threadgroup is compiled once more with these as constants, in the background,
  * and later launches with them run that code: strides and sizes that the compiler knows can make it several times as fast.
  * Launches never wait for it, and if it cannot be made nothing changes. Where the compile cache is on, the code is
  * kept there. Results are the same, bit for bit, in every math mode. For kernels of libraries from source. */

@@ -84,7 +84,7 @@ static rt_special *create(const tombac_launch *launch, const uint32_t *threadgro
         if (bytes && bytes->size > MAX_BYTES - total) return NULL;
         total += bytes ? bytes->size : 0;
     }
-    rt_special *made = total ? calloc(1, sizeof *made + count * sizeof *made->bytes) : NULL;
+    rt_special *made = total || threadgroup[0] ? calloc(1, sizeof *made + count * sizeof *made->bytes) : NULL;
     if (!made) return NULL;
     atomic_init(&made->references, 1);
     made->device = launch->kernel->library->device;
@@ -180,12 +180,7 @@ rt_special_table *rt_special_table_create(tombac_kernel *kernel)
 {
     const tombac_library *library = kernel->library;
     uint32_t after = atomic_load(&library->device->specialise_after);
-    bool any = false;
-    for (size_t i = 0; i < kernel->manifest.argument_count; i++) {
-        const rt_argument *a = &kernel->manifest.arguments[i];
-        any = any || (a->active && a->kind == TOMBAC_ARGUMENT_CONSTANT);
-    }
-    if (!any || !after || library->bundle || library->source.no_specialise || !library->device->driver->specialises)
+    if (!after || library->bundle || library->source.no_specialise || !library->device->driver->specialises)
         return NULL;
     rt_special_table *made = calloc(1, sizeof *made);
     if (!made) return NULL;

@@ -1,5 +1,5 @@
 /* Background specialisation: a kernel that is launched again and again with the same bytes for its arguments in constant
- * memory, in threadgroups of the same size, is compiled once more with these as constants (compiler/ir/specialise.c).
+ * memory, if it has any, in threadgroups of the same size, is compiled once more with these as constants (compiler/ir/specialise.c).
  *
  * Each kernel has a table of the values that it was launched with, least recently used out first. Once one has been seen
  * often enough, the device's compiling thread makes code for it, at low priority, from the compile cache or by the compiler;

@@ -26,7 +26,7 @@ typedef struct comparison {
 } comparison;
 
 typedef struct candidate {
-    int loop, preheader, guard; /* guard: the block that decides whether the loop is entered at all */
+    int loop, preheader, guard; /* guard: the block whose comparison decides whether the loop is entered at all; or -1 */
     comparison first, again;
 } candidate;
 
@@ -113,6 +113,15 @@ static int body_size(const cpu_kernel *k, int l)
     return size;
 }
 
+static bool find_guard(const cpu_kernel *k, candidate *c)
+{
+    const cpu_block *preheader = &k->blocks[c->preheader];
+    if (preheader->predecessor_count != 1 || !is_harmless(k, c->preheader)) return false;
+    c->guard = preheader->predecessors[0];
+    return k->blocks[c->guard].successor_count == 2 &&
+           find_comparison(k, c->guard, way_to(k, c->guard, c->preheader), &c->first);
+}
+
 static bool find_candidate(const cpu_kernel *k, int l, candidate *c)
 {
     const cpu_loop *loop = &k->loops[l];
@@ -120,13 +129,9 @@ static bool find_candidate(const cpu_kernel *k, int l, candidate *c)
     if (!loop->divergent || loop->has_barrier || header->predecessor_count != 2) return false;
     if (body_size(k, l) > MAX_BODY || !leaves_at_latch_only(k, l)) return false;
     *c = (candidate){.loop = l, .preheader = header->predecessors[header->predecessors[0] == loop->latch]};
-    const cpu_block *preheader = &k->blocks[c->preheader];
-    if (preheader->successor_count != 1 || preheader->predecessor_count != 1 || !is_harmless(k, c->preheader))
-        return false;
-    c->guard = preheader->predecessors[0];
-    return k->blocks[c->guard].successor_count == 2 &&
-           find_comparison(k, c->guard, way_to(k, c->guard, c->preheader), &c->first) &&
-           find_comparison(k, loop->latch, way_to(k, loop->latch, loop->header), &c->again);
+    if (k->blocks[c->preheader].successor_count != 1) return false;
+    if (!find_guard(k, c)) c->guard = -1;
+    return find_comparison(k, loop->latch, way_to(k, loop->latch, loop->header), &c->again);
 }
 
 /* ---- The copy ---- */
@@ -264,6 +269,30 @@ static void move_before(LLVMBuilderRef builder, LLVMBasicBlockRef from, LLVMValu
     }
 }
 
+/* All who come enter the first part. The way past it stays, never taken, because a phi cannot lose an edge here. */
+static void enter(const copying *w)
+{
+    cpu_kernel *k = w->k;
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(k->blocks[w->c->preheader].ir);
+    LLVMPositionBuilderBefore(k->builder, end);
+    LLVMBuildCondBr(k->builder, cpu_int(k->i1, 1), w->preheader, k->blocks[k->loops[w->c->loop].header].ir);
+    LLVMInstructionEraseFromParent(end);
+}
+
+static void enter_behind_guard(const copying *w)
+{
+    cpu_kernel *k = w->k;
+    const candidate *c = w->c;
+    LLVMBasicBlockRef guard = k->blocks[c->guard].ir;
+    LLVMValueRef end =
+        cpu_split_before(k, LLVMGetBasicBlockTerminator(guard)); /* the guard keeps its branch alone */
+    move_before(k->builder, k->blocks[c->preheader].ir, end);
+    LLVMPositionBuilderBefore(k->builder, end);
+    copying none = {.k = k, .values = cpu_alloc(&k->job, (size_t)k->value_count, sizeof *none.values)};
+    LLVMBuildCondBr(k->builder, all_lanes(&none, &c->first), w->preheader, guard);
+    LLVMInstructionEraseFromParent(end);
+}
+
 static void split(cpu_kernel *k, const candidate *c)
 {
     copying w = {.k = k, .c = c};
@@ -272,14 +301,10 @@ static void split(cpu_kernel *k, const candidate *c)
     w.preheader = LLVMAppendBasicBlockInContext(k->context, k->function, "all");
     clone_loop(&w);
     finish_copy(&w);
-    LLVMBasicBlockRef guard = k->blocks[c->guard].ir;
-    LLVMValueRef end =
-        cpu_split_before(k, LLVMGetBasicBlockTerminator(guard)); /* the guard keeps its branch alone */
-    move_before(k->builder, k->blocks[c->preheader].ir, end);
-    LLVMPositionBuilderBefore(k->builder, end);
-    copying none = {.k = k, .values = cpu_alloc(&k->job, (size_t)k->value_count, sizeof *w.values)};
-    LLVMBuildCondBr(k->builder, all_lanes(&none, &c->first), w.preheader, guard);
-    LLVMInstructionEraseFromParent(end);
+    if (c->guard < 0)
+        enter(&w);
+    else
+        enter_behind_guard(&w);
     LLVMPositionBuilderAtEnd(k->builder, w.preheader);
     LLVMBuildBr(k->builder, w.blocks[k->loops[c->loop].header]);
 }

@@ -6,6 +6,9 @@
 #include "compiler/ir/steps.h"
 
 #define COMBINE "instcombine<no-verify-fixpoint>"
+/* Instcombine makes x * (1 / y) one division where it may, licm takes the reciprocal of what a loop does not change out of it:
+ * a division in a loop takes as long as all the rest. */
+#define LAST_HOIST "loop-simplify,lcssa,loop-mssa(licm),"
 
 /* The loops and blocks of the source, in the form that the engines take. */
 static tombac_status optimise_for_debugger(ir_kernel *kernel, tombac_error **error)
@@ -37,6 +40,6 @@ tombac_status ir_optimise(ir_kernel *kernel, tombac_error **error)
     if (kernel->gpu) return ir_run_passes(kernel, "function(sroa," COMBINE ",gvn,simplifycfg,dce),globaldce", error);
     return ir_run_passes(kernel,
         "function(sroa," COMBINE ",gvn,simplifycfg,dce,scalarizer," COMBINE ",dce,"
-        "lower-switch,mergereturn,fix-irreducible,unify-loop-exits,loop-simplify,lcssa),globaldce",
+        LAST_HOIST "lower-switch,mergereturn,fix-irreducible,unify-loop-exits,loop-simplify,lcssa),globaldce",
         error);
 }

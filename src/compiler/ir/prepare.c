@@ -311,7 +311,10 @@ static tombac_status inline_and_clean(ir_kernel *kernel, const char *math_librar
         ir_add_function_attribute(f, "alwaysinline", 0);
     }
     internalise_globals(kernel->module, true);
-    status = inline_functions(kernel, error);
+    /* Variables become values before their functions are copied: a variable costs time in the number of its function's
+     * blocks, and the kernel will have all of them. */
+    status = ir_run_passes(kernel, "function(sroa)", error);
+    if (status == TOMBAC_OK) status = inline_functions(kernel, error);
     kernel->max_total_threads = kernel->kernel->max_total_threads;
     if (status == TOMBAC_OK) ir_visit(kernel->function, read_limit, kernel);
     if (status == TOMBAC_OK) status = ir_loops_merge_latches(kernel->function, error);

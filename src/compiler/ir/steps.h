@@ -20,6 +20,7 @@ LLVMValueRef ir_annotations_find(
 /* Removes all annotations and the lists that keep globals alive. */
 void ir_annotations_erase(LLVMModuleRef module);
 
+#define IR_CONSTANT_NAME "tombac.constant." /* in front of the name of a function constant */
 /* constants.c: gives function constants their values and evaluates what depends on them. Fills
  * kernel->constants. Constants without a value, and what cannot be computed for want of one, become
  * declarations; ir_constants_verify refuses a kernel that still reads one. */

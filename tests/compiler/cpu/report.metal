@@ -43,7 +43,7 @@ kernel void updates(device atomic_uint *counts [[buffer(0)]], const device uint 
     uint t [[thread_index_in_threadgroup]])
 {
     threadgroup atomic_uint local[64];
-    if (t < 64)                        // report: divergent branch
+    if (t < 64)                        // report: uniform branch
         atomic_store_explicit(&local[t], 0, memory_order_relaxed);
     threadgroup_barrier(mem_flags::mem_threadgroup); // report: barrier
     uint bin = in[i] & 63;             // report: contiguous

@@ -185,7 +185,7 @@ static void test_control_flow(void **unused)
 
 /* ---- Shapes ---- */
 
-enum { MAX_VALUES = 64 };
+enum { MAX_VALUES = 128, COMPARISONS = 60 };
 
 typedef struct expression {
     LLVMValueRef ir[MAX_VALUES];
@@ -263,6 +263,49 @@ static void add_step(fixture *f, expression *e)
     add_expression(e, ir);
 }
 
+static uint64_t compare(LLVMIntPredicate p, uint64_t a, uint64_t b, unsigned width)
+{
+    int64_t x = sign(a, width), y = sign(b, width);
+    switch (p) {
+    case LLVMIntULT: return a < b;
+    case LLVMIntULE: return a <= b;
+    case LLVMIntUGT: return a > b;
+    case LLVMIntUGE: return a >= b;
+    case LLVMIntSLT: return x < y;
+    case LLVMIntSLE: return x <= y;
+    case LLVMIntSGT: return x > y;
+    case LLVMIntSGE: return x >= y;
+    case LLVMIntEQ: return a == b;
+    default: return a != b;
+    }
+}
+
+/* Of two values, or of a value and a constant near it, mostly round or one less. */
+static void add_comparison(fixture *f, expression *e, int steps)
+{
+    static const LLVMIntPredicate predicates[] = {LLVMIntULT, LLVMIntULE, LLVMIntUGT, LLVMIntUGE, LLVMIntSLT, LLVMIntSLE,
+        LLVMIntSGT, LLVMIntSGE, LLVMIntEQ, LLVMIntNE};
+    int a = (int)next_random((uint32_t)steps), b = (int)next_random((uint32_t)steps);
+    LLVMIntPredicate p = predicates[next_random(10)];
+    LLVMTypeRef type = LLVMTypeOf(e->ir[a]);
+    unsigned width = LLVMGetIntTypeWidth(type), zeros = next_random(8);
+    LLVMValueRef operands[2] = {e->ir[a], e->ir[b]};
+    uint64_t lanes[2][LANES];
+    memcpy(lanes[0], e->lanes[a], sizeof lanes[0]);
+    memcpy(lanes[1], e->lanes[b], sizeof lanes[1]);
+    if (LLVMTypeOf(e->ir[b]) != type || next_random(3)) {
+        uint64_t c = (e->lanes[a][next_random(LANES)] >> zeros) + next_random(3) - 1;
+        c = cut((c << zeros) - next_random(2), width);
+        operands[1] = LLVMConstInt(type, c, 0);
+        for (int l = 0; l < LANES; l++) lanes[1][l] = c;
+    }
+    int swap = (int)next_random(2);
+    LLVMValueRef ir = LLVMBuildICmp(f->builder, p, operands[swap], operands[!swap], "");
+    if (!LLVMIsAInstruction(ir)) return;
+    for (int l = 0; l < LANES; l++) e->lanes[e->count][l] = compare(p, lanes[swap][l], lanes[!swap][l], width);
+    add_expression(e, ir);
+}
+
 static void make_expression(fixture *f, expression *e, uint32_t simdgroup, uint32_t uniform)
 {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(f->context);
@@ -280,6 +323,7 @@ static void make_expression(fixture *f, expression *e, uint32_t simdgroup, uint3
         add_expression(e, ir);
     }
     for (int i = 0; i < 40; i++) add_step(f, e);
+    for (int i = 0, steps = e->count; i < COMPARISONS; i++) add_comparison(f, e, steps);
     LLVMBuildRetVoid(f->builder);
 }
 
@@ -299,7 +343,7 @@ static void check_shape(LLVMValueRef ir, const cpu_shape *s, const uint64_t *lan
 
 static void test_shapes(void **unused)
 {
-    int strided = 0;
+    int strided = 0, equal = 0; /* comparisons that are the same in all lanes, although an operand is not */
     for (uint32_t seed = 1; seed <= 1500; seed++) {
         fixture f;
         expression e;
@@ -311,11 +355,17 @@ static void test_shapes(void **unused)
         for (int i = 0; i < e.count; i++) {
             cpu_shape s = cpu_shape_of(&f.kernel, e.ir[i]);
             check_shape(e.ir[i], &s, e.lanes[i], seed);
+            bool compares = LLVMIsAICmpInst(e.ir[i]) && cpu_shape_is_uniform(&s);
+            for (unsigned o = 0; compares && o < 2; o++) {
+                cpu_shape operand = cpu_shape_of(&f.kernel, LLVMGetOperand(e.ir[i], o));
+                equal += cpu_shape_has_stride(&operand);
+            }
             strided += s.bits == LANE_BITS && cpu_shape_has_stride(&s);
         }
         end(&f);
     }
     assert_true(strided > 3000); /* the analysis must also find something */
+    assert_true(equal > 1000);
 }
 
 int main(void)

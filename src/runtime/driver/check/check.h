@@ -38,6 +38,12 @@ typedef enum check_state {
     CHECK_ENDED
 } check_state;
 
+/* Something that does not end the launch. */
+typedef struct check_fault {
+    uint64_t count;
+    tb_check_place first;
+} check_fault;
+
 struct check_thread {
     tb_check_thread shared; /* first: kernel code knows the thread by its address */
     check_run *run;
@@ -70,8 +76,7 @@ struct check_run {
     size_t range_count;
     check_races *races; /* NULL: they are not looked for */
     rt_log_record record;
-    uint64_t faults; /* integer divisions without a result */
-    tb_check_place first_fault;
+    check_fault faults[TB_CHECK_FAULT_COUNT]; /* what is reported at the end */
     tombac_status status; /* of the first failure; the launch ends with it */
     tombac_error **error;
 };
@@ -87,6 +92,7 @@ const check_range *check_ranges_find(const check_run *run, uint64_t address, uin
 /* The program-scope table (string literals included) that holds `address`, or NULL; *left: bytes to its end.
  */
 const char *check_table_find(const check_code *code, uint64_t address, size_t *left);
+
 
 /* Ends the launch from inside a kernel's thread: the scheduler goes on and sees the failure. Does not return.
  */

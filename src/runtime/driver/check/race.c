@@ -15,8 +15,8 @@ enum { MAX_SIMDGROUPS = TB_MAX_THREADS_PER_THREADGROUP / TB_SIMD_WIDTH, WORD = 4
 /* One access. Times are counts of events of the launch: barriers, fences, atomic operations. */
 typedef struct mark {
     uint32_t group; /* the threadgroup's number, from 1; 0: nothing */
-    uint32_t epoch; /* how many barriers of the threadgroup had ordered this memory */
-    uint32_t turn;  /* ... and how many of the SIMD-group */
+    uint32_t epoch; /* how many barriers of the threadgroup had ordered this memory; of a read: how many barriers there had been */
+    uint32_t turn;  /* the same of the SIMD-group; of a read: how many of its operations */
     uint32_t time;
     int32_t place; /* distance from the code's check_info */
     uint16_t thread;
@@ -27,6 +27,8 @@ typedef struct mark {
 
 typedef struct cell {
     mark write, read[2];
+    uint32_t writer; /* threadgroup that wrote the bytes ... */
+    uint8_t written; /* ... of this mask; of threadgroup memory only */
 } cell;
 
 typedef struct shadow {
@@ -59,7 +61,7 @@ typedef struct pending {
 struct check_races {
     const check_run *run;
     uint32_t time, group;
-    uint32_t epoch[MEMORIES], turn[MEMORIES][MAX_SIMDGROUPS];
+    uint32_t epoch[MEMORIES + 1], turn[MEMORIES + 1][MAX_SIMDGROUPS]; /* the last one: whatever they order */
     uint32_t last_barrier; /* time of the threadgroup's last barrier, whatever it orders */
     progress whole, simdgroup[MAX_SIMDGROUPS];
     uint32_t *published; /* by threadgroup, as in progress */
@@ -174,6 +176,7 @@ void check_races_barrier(check_races *races, uint32_t flags)
 {
     if (!races) return;
     races->last_barrier = ++races->time;
+    races->epoch[MEMORIES]++;
     for (int memory = 0; memory < MEMORIES; memory++) {
         if (!(flags >> memory & 1)) continue;
         races->epoch[memory]++;
@@ -182,10 +185,11 @@ void check_races_barrier(check_races *races, uint32_t flags)
     }
 }
 
-void check_races_simdgroup_barrier(check_races *races, uint32_t simdgroup, uint32_t flags)
+void check_races_meeting(check_races *races, uint32_t simdgroup, uint32_t flags)
 {
     if (!races) return;
     ++races->time;
+    races->turn[MEMORIES][simdgroup]++;
     for (int memory = 0; memory < MEMORIES; memory++) {
         if (!(flags >> memory & 1)) continue;
         races->turn[memory][simdgroup]++;
@@ -286,21 +290,23 @@ static void report(const access *a, const mark *m, bool earlier_wrote)
 
 /* ---- Accesses ---- */
 
-static bool is_ordered(const check_races *races, const mark *m, const tb_check_thread *now, int memory)
+static bool is_ordered(const check_races *races, const mark *m, bool read, const tb_check_thread *now, int memory)
 {
+    int by = read ? MEMORIES : memory;
     if (m->group != races->group) {
         if (memory == THREADGROUP) return true; /* another threadgroup's memory */
         return races->published[m->group] > m->time && races->whole.acquired;
     }
     uint32_t simdgroup = m->thread / TB_SIMD_WIDTH;
-    if (m->thread == now->index || m->epoch != races->epoch[memory]) return true;
-    if (simdgroup == now->simdgroup && m->turn != races->turn[memory][simdgroup]) return true;
+    if (m->thread == now->index || m->epoch != races->epoch[by]) return true;
+    if (simdgroup == now->simdgroup && m->turn != races->turn[by][simdgroup]) return true;
     return races->simdgroup[simdgroup].published > m->time && races->simdgroup[now->simdgroup].acquired > m->time;
 }
 
-static bool races_with(const check_races *races, const mark *m, const mark *now, const tb_check_thread *thread, int memory)
+static bool races_with(const check_races *races, const mark *m, bool read, const mark *now, const access *a)
 {
-    return m->group && (m->bytes & now->bytes) && !(m->atomic && now->atomic) && !is_ordered(races, m, thread, memory);
+    return m->group && (m->bytes & now->bytes) && !(m->atomic && now->atomic) &&
+           !is_ordered(races, m, read, &a->thread->shared, a->memory);
 }
 
 static void note_read(const check_races *races, cell *c, const mark *now, const tb_check_thread *thread, int memory)
@@ -308,8 +314,10 @@ static void note_read(const check_races *races, cell *c, const mark *now, const 
     for (int i = 0; i < 2; i++) {
         mark *m = &c->read[i];
         bool own = m->group == now->group && m->thread == now->thread && (m->bytes & ~now->bytes) == 0;
-        if (!m->group || own || (is_ordered(races, m, thread, memory) && (m->bytes & ~now->bytes) == 0)) {
+        if (!m->group || own || (is_ordered(races, m, true, thread, memory) && (m->bytes & ~now->bytes) == 0)) {
             *m = *now;
+            m->epoch = races->epoch[MEMORIES];
+            m->turn = races->turn[MEMORIES][thread->simdgroup];
             return;
         }
     }
@@ -326,7 +334,7 @@ static void visit_word(const access *a, cell *c, mark *now)
 {
     const check_races *races = a->thread->run->races;
     const tb_check_thread *thread = &a->thread->shared;
-    bool meets = races_with(races, &c->write, now, thread, a->memory);
+    bool meets = races_with(races, &c->write, false, now, a);
     now->silent = a->silent;
     if (meets && a->silent) {
         now->silent = c->write.silent; /* others that read it read what was written before */
@@ -334,15 +342,25 @@ static void visit_word(const access *a, cell *c, mark *now)
         report(a, &c->write, true);
     }
     for (int i = 0; i < 2 && a->writes && !a->silent; i++)
-        if (races_with(races, &c->read[i], now, thread, a->memory)) report(a, &c->read[i], false);
+        if (races_with(races, &c->read[i], true, now, a)) report(a, &c->read[i], false);
     if (a->writes)
         note_write(c, now);
     else
         note_read(races, c, now, thread, a->memory);
 }
 
+/* True if nothing wrote one of these bytes since the threadgroup began. */
+static bool is_fresh(cell *c, const mark *now, bool writes)
+{
+    if (c->writer != now->group) c->written = 0;
+    c->writer = now->group;
+    if (writes) c->written |= now->bytes;
+    return now->bytes & ~c->written;
+}
+
 static void visit_words(const access *a)
 {
+    bool fresh = false;
     const check_races *races = a->thread->run->races;
     const tb_check_thread *thread = &a->thread->shared;
     const check_run *run = races->run;
@@ -356,8 +374,11 @@ static void visit_words(const access *a)
     for (uint64_t at = a->address - a->begin, end = at + a->size; at < end; at = (at / WORD + 1) * WORD) {
         uint64_t first = at % WORD, last = end - at / WORD * WORD;
         now.bytes = (uint8_t)((15u << first & 15) & (last < WORD ? (1u << last) - 1 : 15));
+        if (a->memory == THREADGROUP) fresh |= is_fresh(&a->cells[at / WORD], &now, a->writes);
         visit_word(a, &a->cells[at / WORD], &now);
     }
+    check_fault *faults = &a->thread->run->faults[TB_CHECK_FRESH_READ];
+    if (fresh && !faults->count++) faults->first = *a->place;
 }
 
 /* Where the address lies; false: in memory in which there can be no race. */

@@ -82,3 +82,18 @@ kernel void apart(device const float *a, device const float *b, device float *c,
     float product = a[i] * b[i];
     c[i] = product + c[i];
 }
+
+// A bound that is a multiple of the SIMD-group is one for all its lanes: no masks. Another keeps them together up to their last
+// iteration, although nothing decides any more whether the loop is entered.
+// RUN round: emit --what simd --target x86-64-v4 --kernel strides --argument 2=0x00100000 --threadgroup 256,1,1
+// CHECK round: load <32 x float>
+// NOT round: masked.load
+// NOT round: icmp ult <32 x i
+// RUN not-round: emit --what simd --target x86-64-v4 --kernel strides --argument 2=0xe8030000 --threadgroup 256,1,1
+// CHECK not-round: = load <32 x float>
+// CHECK not-round: masked.load
+kernel void strides(device const float *in, device float *out, constant uint &count, uint t [[thread_index_in_threadgroup]],
+                    uint threads [[threads_per_threadgroup]], uint group [[threadgroup_position_in_grid]])
+{
+    for (uint i = t; i < count; i += threads) out[group * count + i] = sqrt(in[i]);
+}
