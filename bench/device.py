@@ -3,7 +3,7 @@
 
 Usage: device.py [--build FOLDER] [--checkout GGML] [--device cuda] [--filter EXPRESSION] [--rounds N] [--json FILE] [--fill]
 
-Times are medians of interleaved rounds after a warm-up, on fresh random data: of a peer the GPU's own (events round three calls), of
+Times are medians of interleaved rounds after a warm-up, on fresh random data: of a peer the GPU's own (events round ten calls), of
 Tombac what each further launch adds to a sequence. Every result is compared with one computed by PyTorch in double precision where that is possible; a wrong one fails the run. Without PyTorch there is nothing to
 compare with, and the program says so and ends. `--fill` only compiles the kernels, for a machine that has no compiler (tests/device).
 The last lines measure what a launch costs: the host's time for one empty kernel, and for each of many in a sequence."""
@@ -223,7 +223,7 @@ def run_case(torch, case, metal, rounds):
     for i in range(rounds + 1):
         mine.append(run())
         if peer:
-            others.append(events(torch, peer, 3))
+            others.append(events(torch, peer, 10))
     seconds, other = statistics.median(mine[1:]), statistics.median(others[1:]) if peer else None
     return {"name": case.name, "seconds": seconds, "seconds_not_specialised": generic, "error": error, "right": error <= case.tolerance, "peer": case.peer_name,
             "peer_seconds": other, "gigabytes_per_second": case.moved / seconds / 1e9 if case.moved else None,

@@ -58,6 +58,7 @@ EXPORT void fake_cuda_calls(char *text, size_t size)
 
 /* What a module's first line says of the arguments, for "fill". */
 typedef struct module {
+    bool sized; /* it is for threadgroups of one size */
     char kinds[256];
 } module;
 
@@ -66,6 +67,12 @@ static _Atomic int second;
 EXPORT int fake_cuda_second(void)
 {
     return second;
+}
+/* Whether it was of a module for threadgroups of one size. */
+static _Atomic bool sized;
+EXPORT int fake_cuda_sized(void)
+{
+    return sized;
 }
 
 EXPORT int cuInit(unsigned flags)
@@ -189,6 +196,7 @@ EXPORT int cuModuleLoadDataEx(
     for (int words = 0; words < 5 && *at; at++) words += *at == ' ';
     for (size_t n = 0; *at && *at != '\n' && at[-1] != ';' && n + 1 < sizeof made->kinds; at += 2)
         made->kinds[n++] = *at;
+    made->sized = strstr(image, ".reqntid") != NULL;
     *out = made;
     return 0;
 }
@@ -413,6 +421,7 @@ EXPORT int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, un
         note('L', stream);
     }
     const module *loaded = (const module *)((char *)function - second);
+    sized = loaded->sized;
     if (!x || !y || !z || y > 65535 || z > 65535 || !bx || bx * by * bz > 1024) return 1;
     int next = 1;
     for (const char *kind = loaded->kinds; *kind; kind++) {

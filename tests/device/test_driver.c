@@ -381,17 +381,22 @@ static void test_eviction(void **state)
 
 /* ---- Two entries ---- */
 
-static bool second_ran(void)
+static bool ask(const char *name)
 {
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     assert_non_null(library);
-    void *symbol = dlsym(library, "fake_cuda_second");
+    void *symbol = dlsym(library, name);
     assert_non_null(symbol);
     int (*read)(void);
     memcpy(&read, &symbol, sizeof read);
     int result = read();
     dlclose(library);
     return result;
+}
+
+static bool second_ran(void)
+{
+    return ask("fake_cuda_second");
 }
 
 /* The entry for plain launches is only taken for these: multiples of 16 where the code counts on them, whole threadgroups of whole
@@ -478,7 +483,18 @@ static void test_specialised(void **state)
         assert_int_equal(facts.ready, 1);
         assert_int_equal(facts.launches, i);
         assert_false(second_ran());
+        assert_int_equal(ask("fake_cuda_sized"), i > 0);
     }
+    launch_once(&f); /* code for any size */
+    assert_false(ask("fake_cuda_sized"));
+    tombac_sequence *sequence; /* of several, which take another way to the driver */
+    tombac_operation *operation;
+    require(tombac_sequence_begin(f.device, &sequence, &error), error);
+    for (int i = 0; i < 2; i++) require(tombac_sequence_add(sequence, launch, &error), error);
+    require(tombac_sequence_end(sequence, &operation, &error), error);
+    require(tombac_operation_wait(operation, -1, &error), error);
+    tombac_operation_release(operation);
+    assert_true(ask("fake_cuda_sized"));
     tombac_launch_release(launch);
     tombac_kernel_release(kernel);
     tombac_library_release(library);
