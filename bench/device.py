@@ -4,7 +4,7 @@
 Usage: device.py [--build FOLDER] [--checkout GGML] [--device cuda] [--filter EXPRESSION] [--rounds N] [--json FILE] [--fill]
 
 Times are medians of interleaved rounds after a warm-up, on fresh random data: of a peer the GPU's own (events round three calls), of
-Tombac what four further launches add to a sequence, divided by four. Every result is compared with one computed by PyTorch in double precision where that is possible; a wrong one fails the run. Without PyTorch there is nothing to
+Tombac what each further launch adds to a sequence. Every result is compared with one computed by PyTorch in double precision where that is possible; a wrong one fails the run. Without PyTorch there is nothing to
 compare with, and the program says so and ends. `--fill` only compiles the kernels, for a machine that has no compiler (tests/device).
 The last lines measure what a launch costs: the host's time for one empty kernel, and for each of many in a sequence."""
 import argparse
@@ -283,8 +283,10 @@ def main():
             run, read = super().launch(*arguments)
             handle = self.last_launch
 
-            def timed():
-                return (run_sequence(self, handle, 6)[1] - run_sequence(self, handle, 2)[1]) / 4
+            def timed():  # long enough, 20 ms, for the host's own time not to matter
+                some = max(run_sequence(self, handle, 4)[1] / 4, 1e-6)
+                count = min(max(int(20e-3 / some), 4), 200)
+                return (run_sequence(self, handle, count + 2)[1] - run_sequence(self, handle, 2)[1]) / count
             timed.once, timed.settle = run, run.settle
             return timed, read
 

@@ -1,34 +1,33 @@
-/* several_devices DEVICE...: a histogram by several devices. Each counts its share of the bytes; all-reduce adds the counts, so that
- * every device has the whole. Nothing is waited for in between: buffers put the sum behind the launches, on every device. */
+/* several_devices DEVICE...: a histogram by several devices. Each counts its share of the bytes; all-reduce
+ * adds the counts, so that every device has the whole. Nothing is waited for in between: buffers put the sum
+ * behind the launches, on every device. */
 #include "example.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { GROUP = 128, BINS = 256, MOST = 16, BYTES = 1000003 };
 
-static uint8_t *make_bytes(uint32_t expected[BINS])
+static void make_bytes(uint8_t bytes[BYTES], uint32_t expected[BINS])
 {
-    uint8_t *bytes = malloc(BYTES);
     uint32_t state = 1;
-    if (!bytes) example_fail("no memory");
     for (uint32_t i = 0; i < BYTES; i++) {
         state = state * 1664525 + 1013904223; /* Numerical Recipes' generator */
         bytes[i] = (uint8_t)(state >> 24);
         expected[bytes[i]]++;
     }
-    return bytes;
 }
 
 /* Starts counting `n` bytes; the launch goes on when its object is released. */
-static void start(const example *e, const uint8_t *bytes, uint32_t n, tombac_buffer **in, tombac_buffer *counts)
+static void start(
+    const example *e, const uint8_t *bytes, uint32_t n, tombac_buffer **in, tombac_buffer *counts)
 {
     tombac_error *error = NULL;
     *in = example_buffer(e, n, bytes);
     tombac_launch *launch = example_launch(e, (tombac_buffer *[]){*in, counts}, 2);
     example_check(tombac_launch_set_bytes(launch, 2, &n, sizeof n, &error), &error);
     tombac_size3 groups = {(n + GROUP - 1) / GROUP, 1, 1};
-    example_check(tombac_launch_set_threadgroups(launch, groups, (tombac_size3){GROUP, 1, 1}, &error), &error);
+    example_check(
+        tombac_launch_set_threadgroups(launch, groups, (tombac_size3){GROUP, 1, 1}, &error), &error);
     example_check(tombac_launch_submit(launch, &error), &error);
     tombac_launch_release(launch);
 }
@@ -40,7 +39,8 @@ static void check(const example *e, tombac_buffer *counts, const uint32_t expect
     example_check(tombac_buffer_begin_read(counts, &data, &error), &error);
     for (uint32_t i = 0; i < BINS; i++)
         if (((const uint32_t *)data)[i] != expected[i])
-            example_fail("on %s bin %u has %u, not %u", tombac_device_name(e->device), i, ((const uint32_t *)data)[i], expected[i]);
+            example_fail("on %s bin %u has %u, not %u", tombac_device_name(e->device), i,
+                ((const uint32_t *)data)[i], expected[i]);
     example_check(tombac_buffer_end_read(counts, &error), &error);
 }
 
@@ -52,7 +52,8 @@ int main(int count, char **arguments)
     tombac_device *devices[MOST];
     tombac_buffer *in[MOST], *counts[MOST];
     uint32_t expected[BINS] = {0};
-    uint8_t *bytes = make_bytes(expected);
+    static uint8_t bytes[BYTES];
+    make_bytes(bytes, expected);
     tombac_error *error = NULL;
     for (size_t i = 0; i < members; i++) {
         examples[i] = example_open("histogram", 2, (char *[]){arguments[0], arguments[i + 1]});
@@ -80,6 +81,5 @@ int main(int count, char **arguments)
         tombac_buffer_release(counts[i]);
         example_close(&examples[i]);
     }
-    free(bytes);
     return 0;
 }

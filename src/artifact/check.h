@@ -87,7 +87,11 @@ typedef enum tb_check_access {
 #define TB_CHECK_ORDERED (UINT32_C(1) << 17)
 /* GENERIC: a pointer whose memory is not known when the kernel is compiled. */
 typedef enum tb_check_space { TB_CHECK_GENERIC = 0, TB_CHECK_DEVICE = 1, TB_CHECK_THREADGROUP = 3 } tb_check_space;
-typedef enum tb_check_fault { TB_CHECK_DIVISION_BY_ZERO, TB_CHECK_DIVISION_OVERFLOW } tb_check_fault;
+/* What is reported when the launch ends; FRESH_READ: of threadgroup memory that nothing wrote, found by the driver. */
+typedef enum tb_check_fault {
+    TB_CHECK_DIVISION_BY_ZERO, TB_CHECK_DIVISION_OVERFLOW, TB_CHECK_SIGNED_OVERFLOW, TB_CHECK_FRESH_READ,
+    TB_CHECK_FAULT_COUNT
+} tb_check_fault;
 
 /* Functions of the driver. Those marked * do not return to the kernel: they end the launch.
  *
@@ -98,7 +102,8 @@ typedef enum tb_check_fault { TB_CHECK_DIVISION_BY_ZERO, TB_CHECK_DIVISION_OVERF
  *                                                                  called if the thread's `races` is set
  *   void tombac_check_fence(thread)
  *   void tombac_check_bound(thread, u64 offset, u64 size, u64 limit, u32 access, u32 object, const tb_check_place *)
- *                                                                  an access that is not within its object's `limit` bytes
+ *                                                                  an access that is not within its object's `limit` bytes;
+ *                                                                  object 0: a private variable
  *   void tombac_check_fault(thread, u32 fault, const tb_check_place *)
  *   void tombac_check_log_begin(thread, u32 level, const char *format)
  *   void tombac_check_log_argument(thread, u32 kind, u64 bits)

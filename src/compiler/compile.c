@@ -119,7 +119,8 @@ static tombac_status prepare(
                 .math = kernel->has_math ? kernel->math : request->options.math,
                 .math_library = library,
                 .target = target_level(request),
-                .debug = request->options.debug};
+                .debug = request->options.debug,
+                .watch = is_engine(request, "check")};
             status = ir_prepare(&prepared, &j->kernel, error);
         } else {
             status = tb_fail_memory(error);

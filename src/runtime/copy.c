@@ -1,5 +1,5 @@
-/* Copies from buffer to buffer: by the driver where both are its devices', else on the host, where the newest content is brought
- * first; see copy.h. */
+/* Copies from buffer to buffer: by the driver where both are its devices', else on the host, where the newest
+ * content is brought first; see copy.h. */
 #include "runtime/copy.h"
 
 #include "runtime/operation.h"
@@ -36,8 +36,8 @@ void rt_part_written(tombac_device *device, const rt_part *part)
     if (device->driver->host_wrote) device->driver->host_wrote(device->driver_state, part->memory);
 }
 
-tombac_status rt_copy(tombac_device *from_device, const rt_part *from, tombac_device *to_device, const rt_part *to,
-    tombac_error **error)
+tombac_status rt_copy(tombac_device *from_device, const rt_part *from, tombac_device *to_device,
+    const rt_part *to, tombac_error **error)
 {
     const rt_driver *driver = from_device->driver;
     bool done = false;
@@ -77,8 +77,9 @@ static tombac_status check_range(
     const tombac_buffer *buffer, const char *which, size_t offset, size_t size, tombac_error **error)
 {
     if (offset <= buffer->size && size <= buffer->size - offset) return TOMBAC_OK;
-    return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "%zu bytes at offset %zu are not in the buffer of %zu bytes to copy %s",
-        size, offset, buffer->size, which);
+    return tb_fail(error, TOMBAC_ERROR_ARGUMENT,
+        "%zu bytes at offset %zu are not in the buffer of %zu bytes to copy %s", size, offset, buffer->size,
+        which);
 }
 
 tombac_status tombac_buffer_copy(tombac_buffer *from, size_t from_offset, tombac_buffer *to, size_t to_offset,

@@ -15,8 +15,9 @@ tombac_status rt_part_open(
 /* The host has written it. */
 void rt_part_written(tombac_device *device, const rt_part *part);
 
-/* Copies as many bytes as `from` has, by the driver or by the host. On a thread of a device, in an operation that has both. */
-tombac_status rt_copy(tombac_device *from_device, const rt_part *from, tombac_device *to_device, const rt_part *to,
-    tombac_error **error);
+/* Copies as many bytes as `from` has, by the driver or by the host. On a thread of a device, in an operation
+ * that has both. */
+tombac_status rt_copy(tombac_device *from_device, const rt_part *from, tombac_device *to_device,
+    const rt_part *to, tombac_error **error);
 
 #endif

@@ -1,8 +1,8 @@
 /* Groups of devices and their collective operations.
  *
- * A collective is one operation with the memory of all members. It asks the members' driver first, where the group is one of NCCL's;
- * what that leaves, and all that other groups do, is done on the host: the newest content is brought there, combined, and marked as
- * the host's. */
+ * A collective is one operation with the memory of all members. It asks the members' driver first, where the
+ * group is one of NCCL's; what that leaves, and all that other groups do, is done on the host: the newest
+ * content is brought there, combined, and marked as the host's. */
 #include "runtime/copy.h"
 #include "runtime/operation.h"
 #include "runtime/reduce.h"
@@ -31,7 +31,8 @@ static tombac_status open_transport(tombac_group *group, tombac_error **error)
         const tombac_device *device = group->devices[i];
         states[i] = device->driver_state;
         if (device->driver != driver || !driver->group_open)
-            status = tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "no NCCL: it does not serve the device '%s'", device->name);
+            status = tb_fail(
+                error, TOMBAC_ERROR_UNSUPPORTED, "no NCCL: it does not serve the device '%s'", device->name);
     }
     if (status == TOMBAC_OK) status = driver->group_open(states, group->count, &group->open, error);
     if (status == TOMBAC_OK) group->driver = driver;
@@ -130,7 +131,8 @@ static tombac_status broadcast(const tombac_group *g, const rt_collective *what,
     tombac_status status = TOMBAC_OK;
     for (size_t i = 0; i < g->count && status == TOMBAC_OK; i++)
         if (i != what->root)
-            status = rt_copy(g->devices[what->root], &what->from[what->root], g->devices[i], &what->to[i], error);
+            status =
+                rt_copy(g->devices[what->root], &what->from[what->root], g->devices[i], &what->to[i], error);
     return status;
 }
 
@@ -191,18 +193,20 @@ static void release(tombac_operation *operation)
 static const rt_operation_type type = {
     .children_carry = true, .category = "collective", .run = run, .release = release};
 
-static tombac_status check_buffer(const tombac_group *group, size_t i, const tombac_buffer *buffer, tombac_type type_,
-    size_t size, tombac_error **error)
+static tombac_status check_buffer(const tombac_group *group, size_t i, const tombac_buffer *buffer,
+    tombac_type type_, size_t size, tombac_error **error)
 {
     if (!buffer) return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "buffer %zu of %zu is NULL", i, group->count);
     if (buffer->storage->device != group->devices[i])
-        return tb_fail(error, TOMBAC_ERROR_BINDING, "buffer %zu is one of the device '%s', not of the group's member %zu, '%s'",
-            i, buffer->storage->device->name, i, group->devices[i]->name);
+        return tb_fail(error, TOMBAC_ERROR_BINDING,
+            "buffer %zu is one of the device '%s', not of the group's member %zu, '%s'", i,
+            buffer->storage->device->name, i, group->devices[i]->name);
     if (buffer->typed && buffer->element.type != type_)
         return tb_fail(error, TOMBAC_ERROR_BINDING, "buffer %zu holds %s, not %s", i,
             tombac_type_name(buffer->element.type), tombac_type_name(type_));
     if (buffer->size >= size) return TOMBAC_OK;
-    return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "buffer %zu has %zu bytes, the operation needs %zu", i, buffer->size, size);
+    return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "buffer %zu has %zu bytes, the operation needs %zu", i,
+        buffer->size, size);
 }
 
 /* No `to` may touch another member's memory, nor its own `from` but in place. */
@@ -216,7 +220,8 @@ static tombac_status check_overlaps(const collective *c, tombac_error **error)
             if (c->what.kind == RT_ALL_GATHER) own.offset += i * from[i].size, own.size = from[i].size;
             bool wrong = i != k && rt_parts_overlap(&to[i], &to[k]);
             if (!(i == k && same_part(&own, &from[i]))) wrong = wrong || rt_parts_overlap(&to[i], &from[k]);
-            if (wrong) return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "buffers of members %zu and %zu overlap", i, k);
+            if (wrong)
+                return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "buffers of members %zu and %zu overlap", i, k);
         }
     return TOMBAC_OK;
 }
@@ -231,12 +236,14 @@ static tombac_status check_alignment(const collective *c, tombac_error **error)
     return TOMBAC_OK;
 }
 
-static tombac_status fill(collective *c, tombac_buffer *const *from, tombac_buffer *const *to, tombac_error **error)
+static tombac_status fill(
+    collective *c, tombac_buffer *const *from, tombac_buffer *const *to, tombac_error **error)
 {
     size_t n = c->group->count, size = 0, whole = 0;
     if (__builtin_mul_overflow(c->what.count, tombac_type_size(c->what.type), &size) ||
         __builtin_mul_overflow(size, c->what.kind == RT_ALL_GATHER ? n : 1, &whole))
-        return tb_fail(error, TOMBAC_ERROR_MEMORY, "%zu elements are more than memory can have", c->what.count);
+        return tb_fail(
+            error, TOMBAC_ERROR_MEMORY, "%zu elements are more than memory can have", c->what.count);
     tombac_status status = TOMBAC_OK;
     for (size_t i = 0; i < n && status == TOMBAC_OK; i++) {
         status = check_buffer(c->group, i, from[i], c->what.type, size, error);
@@ -272,7 +279,8 @@ static tombac_status make(tombac_group *group, rt_collective what, tombac_buffer
     tombac_operation *o = &made->operation;
     o->accesses = (rt_access *)(made->parts + 2 * n);
     for (size_t i = 0; i < n; i++) {
-        bool read = what.kind != RT_BROADCAST || i == what.root, written = what.kind != RT_BROADCAST || i != what.root;
+        bool read = what.kind != RT_BROADCAST || i == what.root,
+             written = what.kind != RT_BROADCAST || i != what.root;
         if (read) rt_access_add(o->accesses, &o->access_count, o, from[i]->storage, false);
         if (written) rt_access_add(o->accesses, &o->access_count, o, to[i]->storage, true);
     }
@@ -280,8 +288,9 @@ static tombac_status make(tombac_group *group, rt_collective what, tombac_buffer
     return TOMBAC_OK;
 }
 
-tombac_status tombac_group_all_reduce(tombac_group *group, tombac_reduction reduction, tombac_type type_, size_t count,
-    tombac_buffer *const *from, tombac_buffer *const *to, tombac_operation **operation, tombac_error **error)
+tombac_status tombac_group_all_reduce(tombac_group *group, tombac_reduction reduction, tombac_type type_,
+    size_t count, tombac_buffer *const *from, tombac_buffer *const *to, tombac_operation **operation,
+    tombac_error **error)
 {
     if (!group) return rt_missing(__func__, "group", error);
     if (!from) return rt_missing(__func__, "from", error);
@@ -290,8 +299,9 @@ tombac_status tombac_group_all_reduce(tombac_group *group, tombac_reduction redu
     if ((unsigned)reduction > TOMBAC_REDUCE_MAX)
         return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "there is no reduction %d", (int)reduction);
     if (type_ == TOMBAC_TYPE_BOOL) return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "bools cannot be reduced");
-    return make(group, (rt_collective){.kind = RT_ALL_REDUCE, .type = type_, .reduction = reduction, .count = count},
-        from, to, operation, error);
+    return make(group,
+        (rt_collective){.kind = RT_ALL_REDUCE, .type = type_, .reduction = reduction, .count = count}, from,
+        to, operation, error);
 }
 
 tombac_status tombac_group_all_gather(tombac_group *group, tombac_type type_, size_t count,
@@ -301,7 +311,8 @@ tombac_status tombac_group_all_gather(tombac_group *group, tombac_type type_, si
     if (!from) return rt_missing(__func__, "from", error);
     if (!to) return rt_missing(__func__, "to", error);
     if (!operation) return rt_missing(__func__, "operation", error);
-    return make(group, (rt_collective){.kind = RT_ALL_GATHER, .type = type_, .count = count}, from, to, operation, error);
+    return make(group, (rt_collective){.kind = RT_ALL_GATHER, .type = type_, .count = count}, from, to,
+        operation, error);
 }
 
 tombac_status tombac_group_broadcast(tombac_group *group, size_t root, tombac_type type_, size_t count,
@@ -312,6 +323,6 @@ tombac_status tombac_group_broadcast(tombac_group *group, size_t root, tombac_ty
     if (!operation) return rt_missing(__func__, "operation", error);
     if (root >= group->count)
         return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "a group of %zu has no member %zu", group->count, root);
-    return make(group, (rt_collective){.kind = RT_BROADCAST, .type = type_, .count = count, .root = root}, buffers,
-        buffers, operation, error);
+    return make(group, (rt_collective){.kind = RT_BROADCAST, .type = type_, .count = count, .root = root},
+        buffers, buffers, operation, error);
 }

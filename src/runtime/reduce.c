@@ -1,5 +1,5 @@
-/* One loop for each type: load an element of every array, combine, store; see reduce.h. A NaN loses to a number in minima and
- * maxima, as in C's fmin. */
+/* One loop for each type: load an element of every array, combine, store; see reduce.h. A NaN loses to a
+ * number in minima and maxima, as in C's fmin. */
 #include "runtime/reduce.h"
 
 #include <stdint.h>
@@ -24,18 +24,19 @@ static uint16_t to_bfloat(float value)
 
 #define SAME(x) (x)
 /* TYPE as stored, WIDE to compute in, WRAP to add in without overflow. */
-#define REDUCTION(NAME, TYPE, WIDE, WRAP, LOAD, STORE)                                                        \
-    static void reduce_##NAME(tombac_reduction how, const void *const *from, size_t arrays, void *to, size_t count)          \
+#define REDUCTION(NAME, TYPE, WIDE, WRAP, LOAD, STORE)                                                       \
+    static void reduce_##NAME(                                                                               \
+        tombac_reduction how, const void *const *from, size_t arrays, void *to, size_t count)                \
     {                                                                                                        \
         TYPE *out = to;                                                                                      \
         for (size_t i = 0; i < count; i++) {                                                                 \
             WIDE all = LOAD(((const TYPE *)from[0])[i]);                                                     \
             for (size_t k = 1; k < arrays; k++) {                                                            \
                 WIDE one = LOAD(((const TYPE *)from[k])[i]);                                                 \
-                bool less = one < all, more = one > all, lost = all != all;                                  \
-                if (how == TOMBAC_REDUCE_SUM)                                                             \
+                bool less = one<all, more = one> all, lost = all != all;                                     \
+                if (how == TOMBAC_REDUCE_SUM)                                                                \
                     all = (WIDE)((WRAP)all + (WRAP)one);                                                     \
-                else if (lost || (how == TOMBAC_REDUCE_MIN ? less : more))                                \
+                else if (lost || (how == TOMBAC_REDUCE_MIN ? less : more))                                   \
                     all = one;                                                                               \
             }                                                                                                \
             out[i] = (TYPE)STORE(all);                                                                       \
@@ -54,7 +55,8 @@ REDUCTION(f16, _Float16, float, float, (float), SAME)
 REDUCTION(bf16, uint16_t, float, float, from_bfloat, to_bfloat)
 REDUCTION(f32, float, float, float, SAME, SAME)
 
-void rt_reduce(tombac_type type, tombac_reduction reduction, const void *const *from, size_t arrays, void *to, size_t count)
+void rt_reduce(tombac_type type, tombac_reduction reduction, const void *const *from, size_t arrays, void *to,
+    size_t count)
 {
     switch (type) {
     case TOMBAC_TYPE_I8: reduce_i8(reduction, from, arrays, to, count); break;

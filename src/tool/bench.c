@@ -292,6 +292,16 @@ static tombac_status measure_copy(bench *b, tombac_error **error)
 
 /* ---- All of it ---- */
 
+/* Compiles all kernels before anything is measured. */
+static tombac_status prepare(const bench *b, tombac_error **error)
+{
+    tombac_operation *ready = NULL;
+    tombac_status status = tombac_library_prewarm(b->library, NULL, 0, NULL, NULL, &ready, error);
+    if (status == TOMBAC_OK) status = tombac_operation_wait(ready, -1, error);
+    tombac_operation_release(ready);
+    return status;
+}
+
 static tombac_status measure(bench *b, tombac_error **error)
 {
     tombac_status status = tombac_device_open(b->device_name, &b->device, error);
@@ -300,6 +310,7 @@ static tombac_status measure(bench *b, tombac_error **error)
     if (status == TOMBAC_OK)
         status = tombac_library_create_from_source(
             b->device, "bench.metal", source, sizeof source - 1, NULL, &b->library, error);
+    if (status == TOMBAC_OK) status = prepare(b, error);
     if (status == TOMBAC_OK) status = measure_launch(b, error);
     if (status == TOMBAC_OK) status = measure_sequence(b, error);
     if (status == TOMBAC_OK) status = measure_load(b, error);

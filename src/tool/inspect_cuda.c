@@ -1,8 +1,8 @@
 /* Reports and machine code of kernels for NVIDIA GPUs; see inspect.h.
  *
- * Occupancy by ptxas's numbers follows NVIDIA's occupancy calculator: registers are given out in units of 256 for each SIMD-group,
- * threadgroup memory in units of 128 bytes, of which each threadgroup costs 1024 more. The limits of each architecture are those of
- * the CUDA C++ Programming Guide, "Compute Capabilities". */
+ * Occupancy by ptxas's numbers follows NVIDIA's occupancy calculator: registers are given out in units of 256
+ * for each SIMD-group, threadgroup memory in units of 128 bytes, of which each threadgroup costs 1024 more.
+ * The limits of each architecture are those of the CUDA C++ Programming Guide, "Compute Capabilities". */
 #include "tool/inspect.h"
 
 #include "artifact/cuda.h"
@@ -15,7 +15,13 @@
 #include <unistd.h>
 
 #define DEFAULT_TARGET "sm_90"
-enum { DEFAULT_THREADS = 256, REGISTER_UNIT = 256, MEMORY_UNIT = 128, MEMORY_RESERVED = 1024, REGISTERS = 65536 };
+enum {
+    DEFAULT_THREADS = 256,
+    REGISTER_UNIT = 256,
+    MEMORY_UNIT = 128,
+    MEMORY_RESERVED = 1024,
+    REGISTERS = 65536
+};
 static const double time_limit = 600;
 
 typedef struct facts {
@@ -38,7 +44,8 @@ static tombac_status read_reflection(
     tb_process process = {0};
     tombac_status status = inspect_emit(options, constants, "reflection", &process, error);
     if (status != TOMBAC_OK) return status;
-    json_t *root = json_loads(tb_text_string(&process.output), 0, NULL), *kernel = json_object_get(root, "kernel");
+    json_t *root = json_loads(tb_text_string(&process.output), 0, NULL),
+           *kernel = json_object_get(root, "kernel");
     const json_t *required = json_object_get(kernel, "required_threads_per_threadgroup");
     json_int_t most = json_integer_value(json_object_get(kernel, "max_total_threads_per_threadgroup"));
     f->threadgroup_memory = (size_t)json_integer_value(json_object_get(kernel, "static_threadgroup_memory"));
@@ -52,8 +59,9 @@ static tombac_status read_reflection(
     if (!root || most <= 0)
         status = tb_fail(error, TOMBAC_ERROR_COMPILER, "the compiler's reflection cannot be read");
     else if (f->threads > most)
-        status = tb_fail(error, TOMBAC_ERROR_GEOMETRY, "kernel '%s' takes threadgroups of up to %d threads, not %u",
-            options->kernel, (int)most, f->threads);
+        status = tb_fail(error, TOMBAC_ERROR_GEOMETRY,
+            "kernel '%s' takes threadgroups of up to %d threads, not %u", options->kernel, (int)most,
+            f->threads);
     json_decref(root);
     tb_text_free(&process.output);
     tb_text_free(&process.errors);
@@ -62,8 +70,8 @@ static tombac_status read_reflection(
 
 /* ---- The GPU ---- */
 
-static tombac_status ask_gpu(const inspect_options *options, const tool_constants *constants, tombac_device *device,
-    facts *f, tombac_error **error)
+static tombac_status ask_gpu(const inspect_options *options, const tool_constants *constants,
+    tombac_device *device, facts *f, tombac_error **error)
 {
     tombac_compile_options compile = tool_compile_options(&options->compile);
     tombac_library *library = NULL;
@@ -71,7 +79,8 @@ static tombac_status ask_gpu(const inspect_options *options, const tool_constant
     tombac_resources r;
     tombac_status status = tombac_library_create_from_file(device, options->file, &compile, &library, error);
     if (status == TOMBAC_OK)
-        status = tombac_kernel_create(library, options->kernel, constants->items, constants->count, &kernel, error);
+        status = tombac_kernel_create(
+            library, options->kernel, constants->items, constants->count, &kernel, error);
     if (status == TOMBAC_OK)
         status = tombac_kernel_get_resources(kernel, f->threads, f->threadgroup_memory, &r, error);
     if (status == TOMBAC_OK) {
@@ -135,8 +144,8 @@ static void remove_assembly(assembly *a)
     tb_text_free(&a->said);
 }
 
-static tombac_status assemble(const inspect_options *options, const tool_constants *constants, const char *target,
-    assembly *a, bool *missing, tombac_error **error)
+static tombac_status assemble(const inspect_options *options, const tool_constants *constants,
+    const char *target, assembly *a, bool *missing, tombac_error **error)
 {
     tb_process process = {0};
     *a = (assembly){.folder = "/tmp/tombac-inspect-XXXXXX"};
@@ -151,7 +160,8 @@ static tombac_status assemble(const inspect_options *options, const tool_constan
     if (status != TOMBAC_OK) return status;
     tb_text arch = {0};
     tb_text_printf(&arch, "-arch=%s", target);
-    const char *words[] = {program("TOMBAC_PTXAS", "ptxas"), "-v", tb_text_string(&arch), a->ptx, "-o", a->cubin, NULL};
+    const char *words[] = {
+        program("TOMBAC_PTXAS", "ptxas"), "-v", tb_text_string(&arch), a->ptx, "-o", a->cubin, NULL};
     status = run(words, &process, missing, error);
     a->said = process.errors;
     tb_text_append(&a->said, tb_text_string(&process.output), process.output.size);
@@ -169,7 +179,9 @@ static bool read_said(const char *said, facts *f)
     static const char begin[] = "Function properties for " TB_CUDA_ENTRY "\n";
     const char *at = strstr(said, begin), *used = at ? strstr(at, "Used ") : NULL;
     unsigned frame, stores, loads, registers;
-    if (!used || sscanf(at + sizeof begin - 1, " %u bytes stack frame, %u bytes spill stores, %u bytes spill loads", &frame, &stores, &loads) != 3)
+    if (!used ||
+        sscanf(at + sizeof begin - 1, " %u bytes stack frame, %u bytes spill stores, %u bytes spill loads",
+            &frame, &stores, &loads) != 3)
         return false;
     if (sscanf(used, "Used %u registers", &registers) != 1) return false;
     f->registers = registers;
@@ -197,8 +209,8 @@ static void occupy(facts *f)
     f->groups = lowest(f->groups, (uint32_t)(a->memory / memory));
 }
 
-static tombac_status ask_ptxas(
-    const inspect_options *options, const tool_constants *constants, facts *f, bool *missing, tombac_error **error)
+static tombac_status ask_ptxas(const inspect_options *options, const tool_constants *constants, facts *f,
+    bool *missing, tombac_error **error)
 {
     assembly a;
     tombac_status status = assemble(options, constants, f->target, &a, missing, error);
@@ -207,7 +219,8 @@ static tombac_status ask_ptxas(
         if (f->known)
             f->from = "ptxas", occupy(f);
         else
-            status = tb_fail(error, TOMBAC_ERROR_COMPILER, "what ptxas says cannot be read:\n%s", tb_text_string(&a.said));
+            status = tb_fail(
+                error, TOMBAC_ERROR_COMPILER, "what ptxas says cannot be read:\n%s", tb_text_string(&a.said));
     }
     remove_assembly(&a);
     return status;
@@ -217,7 +230,8 @@ static tombac_status ask_ptxas(
 
 static void print_text(const inspect_options *options, const facts *f, tb_text *out)
 {
-    tb_text_printf(out, "%s on cuda (%s), threadgroups of %u threads\n", options->kernel, f->target, f->threads);
+    tb_text_printf(
+        out, "%s on cuda (%s), threadgroups of %u threads\n", options->kernel, f->target, f->threads);
     if (f->known) {
         tb_text_printf(out, "  registers of a thread         %u\n", f->registers);
         tb_text_printf(out, "  private memory of a thread    %zu bytes", f->private_memory);
@@ -228,18 +242,21 @@ static void print_text(const inspect_options *options, const facts *f, tb_text *
     if (f->known) {
         uint32_t resident = f->groups * ((f->threads + TB_SIMD_WIDTH - 1) / TB_SIMD_WIDTH * TB_SIMD_WIDTH);
         tb_text_printf(out, "  threadgroups at a time        %u on a multiprocessor\n", f->groups);
-        tb_text_printf(out, "  occupancy                     %.0f %%, %u of %u threads\n", 100.0 * resident / f->most_threads,
-            resident, f->most_threads);
+        tb_text_printf(out, "  occupancy                     %.0f %%, %u of %u threads\n",
+            100.0 * resident / f->most_threads, resident, f->most_threads);
         tb_text_printf(out, "as %s\n", strcmp(f->from, "GPU") ? "ptxas says" : "the GPU's driver says");
     } else {
-        tb_text_puts(out, "registers and occupancy are not known: there is no GPU, and no ptxas in PATH or TOMBAC_PTXAS\n");
+        tb_text_puts(out,
+            "registers and occupancy are not known: there is no GPU, and no ptxas in PATH or TOMBAC_PTXAS\n");
     }
 }
 
-static tombac_status print_json(const inspect_options *options, const facts *f, tb_text *out, tombac_error **error)
+static tombac_status print_json(
+    const inspect_options *options, const facts *f, tb_text *out, tombac_error **error)
 {
-    json_t *root = json_pack("{s:s, s:s, s:s, s:I, s:I, s:s}", "kernel", options->kernel, "device", "cuda", "target", f->target,
-        "threads_per_threadgroup", (json_int_t)f->threads, "threadgroup_memory", (json_int_t)f->threadgroup_memory, "from", f->from);
+    json_t *root = json_pack("{s:s, s:s, s:s, s:I, s:I, s:s}", "kernel", options->kernel, "device", "cuda",
+        "target", f->target, "threads_per_threadgroup", (json_int_t)f->threads, "threadgroup_memory",
+        (json_int_t)f->threadgroup_memory, "from", f->from);
     const struct {
         const char *name;
         size_t value;
@@ -249,7 +266,8 @@ static tombac_status print_json(const inspect_options *options, const facts *f, 
         {"threadgroups_per_multiprocessor", f->groups, f->known},
         {"max_threads_per_multiprocessor", f->most_threads, f->known}};
     for (size_t i = 0; root && i < sizeof rows / sizeof *rows; i++)
-        json_object_set_new(root, rows[i].name, rows[i].known ? json_integer((json_int_t)rows[i].value) : json_null());
+        json_object_set_new(
+            root, rows[i].name, rows[i].known ? json_integer((json_int_t)rows[i].value) : json_null());
     char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
     if (text) tb_text_printf(out, "%s\n", text);
     json_decref(root);
@@ -261,12 +279,15 @@ static tombac_status print_json(const inspect_options *options, const facts *f, 
 tombac_status inspect_cuda_report(
     const inspect_options *options, const tool_constants *constants, tb_text *out, tombac_error **error)
 {
-    facts f = {.from = "compiler", .target = options->target ? options->target : DEFAULT_TARGET, .spilled = SIZE_MAX};
+    facts f = {.from = "compiler",
+        .target = options->target ? options->target : DEFAULT_TARGET,
+        .spilled = SIZE_MAX};
     tombac_device *device = NULL;
     tombac_status status = read_reflection(options, constants, &f, error);
     if (status != TOMBAC_OK) return status;
     /* A given target is one to be asked of ptxas: the GPU that is there may be another. */
-    if (!options->target && strcmp(options->file, "-") && tombac_device_open("cuda", &device, NULL) == TOMBAC_OK) {
+    if (!options->target && strcmp(options->file, "-") &&
+        tombac_device_open("cuda", &device, NULL) == TOMBAC_OK) {
         status = ask_gpu(options, constants, device, &f, error);
         tombac_device_release(device);
     } else {
@@ -299,7 +320,8 @@ static tombac_status disassemble(const assembly *a, tb_text *out, bool *missing,
         tb_text_free(&process.errors);
         status = run(cuobjdump, &process, missing, error);
     } else if (status != TOMBAC_OK && !*missing) {
-        status = tb_fail(error, TOMBAC_ERROR_COMPILER, "'%s' failed: %s", nvdisasm[0], tb_text_string(&process.errors));
+        status = tb_fail(
+            error, TOMBAC_ERROR_COMPILER, "'%s' failed: %s", nvdisasm[0], tb_text_string(&process.errors));
     }
     if (status == TOMBAC_OK) tb_text_append(out, tb_text_string(&process.output), process.output.size);
     tb_text_free(&process.output);
@@ -313,15 +335,16 @@ tombac_status inspect_cuda_sass(
     assembly a;
     bool missing = false, no_ptxas;
     tombac_error *failure = NULL;
-    tombac_status status =
-        assemble(options, constants, options->target ? options->target : DEFAULT_TARGET, &a, &missing, &failure);
+    tombac_status status = assemble(
+        options, constants, options->target ? options->target : DEFAULT_TARGET, &a, &missing, &failure);
     no_ptxas = missing;
     if (status == TOMBAC_OK) status = disassemble(&a, out, &missing, &failure);
     remove_assembly(&a);
     if (status != TOMBAC_OK && missing) {
         tombac_error_release(failure);
         return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,
-            "no %s: --emit sass needs ptxas and nvdisasm or cuobjdump of NVIDIA's CUDA toolkit in PATH (TOMBAC_PTXAS and "
+            "no %s: --emit sass needs ptxas and nvdisasm or cuobjdump of NVIDIA's CUDA toolkit in PATH "
+            "(TOMBAC_PTXAS and "
             "TOMBAC_NVDISASM name others)",
             no_ptxas ? "ptxas" : "nvdisasm");
     }

@@ -80,8 +80,26 @@ static void run_right(cf_test *t, const int *p)
     cf_equal(t, TOMBAC_TYPE_I32, (const int32_t[]){23, 63}, out, 2, "out");
 }
 
+/* p[0]: beyond, not before. The access stands behind a condition. */
+static void run_constant(cf_test *t, const int *p)
+{
+    static const char *const texts[] = {"writes 4 bytes at offset -4 of a variable of the thread, which has 16 bytes",
+        "reads 4 bytes at offset 56 of a variable of the thread, which has 48 bytes"};
+    const char *kernel = p[0] ? "constant_beyond" : "constant_before";
+    int32_t out[2] = {0, 0};
+    char message[512] = "";
+    unsigned line = 0;
+    if (run(t, kernel, 0, out, message, &line) != TOMBAC_OK) cf_fail(t, "%s", message);
+    cf_equal(t, TOMBAC_TYPE_I32, (const int32_t[]){23, 63}, out, 2, "out");
+    if (strcmp(tombac_device_name(cf_device(t)), "check") != 0) return;
+    if (run(t, kernel, 3, out, message, &line) != TOMBAC_ERROR_KERNEL || !strstr(message, texts[p[0]]) || !line)
+        cf_fail(t, "line %u: %s", line, message);
+}
+
 void cf_family_bounds(cf_suite *suite)
 {
+    for (int beyond = 0; beyond < 2; beyond++)
+        cf_add(suite, run_constant, CF_P(beyond), "bounds.constant.%s", beyond ? "beyond" : "before");
     for (int i = 0; i < (int)(sizeof places / sizeof *places); i++) {
         cf_add(suite, run_last, CF_P(i), "bounds.last.%s", places[i].kernel);
         cf_add(suite, run_outside, CF_P(i, 1), "bounds.beyond.%s", places[i].kernel);

@@ -167,3 +167,20 @@ kernel void right(ARGUMENTS)
     out[0] = *--end + beyond[-9] + last[-1] - 46;
     out[1] = before[in[0]] + after[in[0]] + p[in[0]];
 }
+/* Indices that are constants once the callee is inlined; the compiler sees them too. */
+static void put_at(thread int *p, int k, int value) { p[k] = value; }
+kernel void constant_before(ARGUMENTS)
+{
+    int p[4];
+    number(p, 4, 20);
+    if (at == 3) put_at(p, -1, 7);
+    out[0] = p[3], out[1] = 63;
+}
+kernel void constant_beyond(ARGUMENTS)
+{
+    Parts p;
+    number(p.before, 4, 10), number(p.middle, 4, 20), number(p.after, 4, 30);
+    out[0] = p.middle[3];
+    if (at == 3) out[1] = p.after[6];
+    else out[1] = 63;
+}

@@ -79,8 +79,7 @@ EXPORT int ncclAllGather(const void *from, void *to, size_t count, int type, com
 {
     return add((request){'g', from, to, count, type, 0, c});
 }
-EXPORT int ncclBroadcast(
-    const void *from, void *to, size_t count, int type, int root, comm *c, void *stream)
+EXPORT int ncclBroadcast(const void *from, void *to, size_t count, int type, int root, comm *c, void *stream)
 {
     return add((request){'b', from, to, count, type, root, c});
 }
@@ -106,7 +105,7 @@ static void reduce_brain(int how, uint16_t *result)
     }
 }
 
-#define REDUCE(CODE, TYPE)                                                                                    \
+#define REDUCE(CODE, TYPE)                                                                                   \
     case CODE:                                                                                               \
         for (size_t i = 0; i < requests[0].count; i++) {                                                     \
             TYPE all = ((const TYPE *)requests[0].from)[i];                                                  \
@@ -151,8 +150,9 @@ EXPORT int ncclGroupEnd(void)
     const request *first = &requests[0];
     if (request_count != first->comm->count) return INVALID_ARGUMENT;
     for (int i = 0; i < request_count; i++)
-        if (requests[i].kind != first->kind || requests[i].count != first->count || requests[i].type != first->type ||
-            requests[i].detail != first->detail || requests[i].comm->rank != i)
+        if (requests[i].kind != first->kind || requests[i].count != first->count ||
+            requests[i].type != first->type || requests[i].detail != first->detail ||
+            requests[i].comm->rank != i)
             return INVALID_ARGUMENT;
     collectives++;
     if (first->kind == 'r') return reduce();

@@ -1,6 +1,7 @@
-/* group DEVICE... [--transport any|nccl|host]: copies and collectives between the devices' buffers, every type and reduction, compared with
- * values that are computed here from the elements' numbers. Prints what it found and how fast large ones were; 0 if all is right.
- * Elements are small integers, which every type holds and adds exactly, in whatever order. */
+/* group DEVICE... [--transport any|nccl|host]: copies and collectives between the devices' buffers, every
+ * type and reduction, compared with values that are computed here from the elements' numbers. Prints what it
+ * found and how fast large ones were; 0 if all is right. Elements are small integers, which every type holds
+ * and adds exactly, in whatever order. */
 #include "tombac/tombac.h"
 
 #include <stdio.h>
@@ -37,7 +38,8 @@ static void store(tombac_type type, void *array, size_t i, int value)
     uint32_t bits;
     memcpy(&bits, &real, 4);
     /* Small integers as half: the exponent moved, the mantissa cut. */
-    uint16_t half = value ? (uint16_t)((bits >> 23) - 112) << 10 | (bits >> 13 & 0x3ff) : 0, brain = (uint16_t)(bits >> 16);
+    uint16_t half = value ? (uint16_t)((bits >> 23) - 112) << 10 | (bits >> 13 & 0x3ff) : 0,
+             brain = (uint16_t)(bits >> 16);
     switch (type) {
     case TOMBAC_TYPE_BOOL:
     case TOMBAC_TYPE_I8:
@@ -99,7 +101,8 @@ static void compare(tombac_buffer *buffer, const void *expected, const char *wha
     the.checks++;
     if (at == size && around) return;
     the.failures++;
-    fprintf(stderr, "FAIL  %s, member %zu: %s %zu of %zu\n", what, member, around ? "byte" : "what lies behind; byte", at, size);
+    fprintf(stderr, "FAIL  %s, member %zu: %s %zu of %zu\n", what, member,
+        around ? "byte" : "what lies behind; byte", at, size);
 }
 
 /* Pointers, as the status is that of a call that sets what they point to. */
@@ -125,7 +128,8 @@ static void test_reduce(tombac_type type, tombac_reduction how, size_t count, si
     tombac_error *error = NULL;
     char what[96];
     static const char *const names[] = {"sum", "min", "max"};
-    snprintf(what, sizeof what, "all_reduce %s %s %zu%s", names[how], tombac_type_name(type), count, in_place ? " in place" : "");
+    snprintf(what, sizeof what, "all_reduce %s %s %zu%s", names[how], tombac_type_name(type), count,
+        in_place ? " in place" : "");
     for (size_t i = 0; i < the.count; i++) {
         from[i] = make(i, type, count, offset, i);
         to[i] = in_place ? tombac_buffer_retain(from[i]) : make(i, type, count, offset, SIZE_MAX);
@@ -164,7 +168,8 @@ static void test_gather(tombac_type type, size_t count, bool in_place)
     char *expected = calloc(the.count * count, 8);
     for (size_t k = 0; k < the.count; k++)
         for (size_t i = 0; i < count; i++) store(type, expected, k * count + i, input(k, i));
-    for (size_t i = 0; i < the.count; i++) compare(to[i], expected, in_place ? "all_gather in place" : "all_gather", i);
+    for (size_t i = 0; i < the.count; i++)
+        compare(to[i], expected, in_place ? "all_gather in place" : "all_gather", i);
     free(expected);
     release(from);
     release(to);
@@ -176,7 +181,8 @@ static void test_broadcast(tombac_type type, size_t root, size_t count)
     tombac_operation *operation = NULL;
     tombac_error *error = NULL;
     for (size_t i = 0; i < the.count; i++) buffers[i] = make(i, type, count, 16, i);
-    run(tombac_group_broadcast(the.group, root, type, count, buffers, &operation, &error), &operation, &error);
+    run(tombac_group_broadcast(the.group, root, type, count, buffers, &operation, &error), &operation,
+        &error);
     char *expected = calloc(count, 8);
     for (size_t i = 0; i < count; i++) store(type, expected, i, input(root, i));
     for (size_t i = 0; i < the.count; i++) compare(buffers[i], expected, "broadcast", i);
@@ -184,8 +190,8 @@ static void test_broadcast(tombac_type type, size_t root, size_t count)
     release(buffers);
 }
 
-/* Parts around the ring of devices and back into another part of the first, without waiting between. A reduction first brings
- * everything to the devices. */
+/* Parts around the ring of devices and back into another part of the first, without waiting between. A
+ * reduction first brings everything to the devices. */
 static void test_copies(size_t count)
 {
     tombac_buffer *ring[MOST], *last;
@@ -193,12 +199,14 @@ static void test_copies(size_t count)
     tombac_error *error = NULL;
     for (size_t i = 0; i < the.count; i++) ring[i] = make(i, TOMBAC_TYPE_U32, count, 48, i);
     last = make(0, TOMBAC_TYPE_U32, count, 48, 3);
-    run(tombac_group_all_reduce(the.group, TOMBAC_REDUCE_MAX, TOMBAC_TYPE_U32, count, ring, ring, &operation, &error),
+    run(tombac_group_all_reduce(
+            the.group, TOMBAC_REDUCE_MAX, TOMBAC_TYPE_U32, count, ring, ring, &operation, &error),
         &operation, &error);
     size_t part = count / 2 * 4, rest = count * 4 - part;
     for (size_t i = 0; i < the.count; i++) {
         bool home = i + 1 == the.count;
-        demand(tombac_buffer_copy(ring[i], rest, home ? last : ring[i + 1], rest, part, &steps[i], &error), &error);
+        demand(tombac_buffer_copy(ring[i], rest, home ? last : ring[i + 1], rest, part, &steps[i], &error),
+            &error);
         demand(tombac_operation_submit(steps[i], &error), &error);
     }
     for (size_t i = 0; i < the.count; i++) run(TOMBAC_OK, &steps[i], &error);
@@ -231,16 +239,20 @@ static void measure(size_t bytes)
     for (int k = 0; k < 5; k++) {
         tombac_operation *operation = NULL;
         double begin = now();
-        run(tombac_group_all_reduce(the.group, TOMBAC_REDUCE_SUM, TOMBAC_TYPE_F32, bytes / 4, list, list, &operation, &error),
+        run(tombac_group_all_reduce(
+                the.group, TOMBAC_REDUCE_SUM, TOMBAC_TYPE_F32, bytes / 4, list, list, &operation, &error),
             &operation, &error);
         double middle = now();
-        run(tombac_buffer_copy(list[0], 0, list[the.count - 1], 0, the.count > 1 ? bytes : 0, &operation, &error), &operation, &error);
+        run(tombac_buffer_copy(
+                list[0], 0, list[the.count - 1], 0, the.count > 1 ? bytes : 0, &operation, &error),
+            &operation, &error);
         double end = now();
         if (middle - begin < best[0]) best[0] = middle - begin;
         if (end - middle < best[1]) best[1] = end - middle;
     }
-    printf("%zu MiB: all_reduce %.3f ms (%.1f GB/s), copy to the last member %.3f ms (%.1f GB/s)\n", bytes >> 20, 1e3 * best[0],
-        (double)bytes / best[0] * 1e-9, 1e3 * best[1], (double)bytes / best[1] * 1e-9);
+    printf("%zu MiB: all_reduce %.3f ms (%.1f GB/s), copy to the last member %.3f ms (%.1f GB/s)\n",
+        bytes >> 20, 1e3 * best[0], (double)bytes / best[0] * 1e-9, 1e3 * best[1],
+        (double)bytes / best[1] * 1e-9);
     release(list);
 }
 
@@ -274,8 +286,8 @@ int main(int count, char **words)
     }
     demand(tombac_group_create(the.devices, the.count, transport, &the.group, &error), &error);
     printf("%zu members by %s%s%s\n", tombac_group_size(the.group),
-        tombac_group_transport(the.group) == TOMBAC_TRANSPORT_NCCL ? "NCCL" : "the host", *tombac_group_note(the.group) ? "; " : "",
-        tombac_group_note(the.group));
+        tombac_group_transport(the.group) == TOMBAC_TRANSPORT_NCCL ? "NCCL" : "the host",
+        *tombac_group_note(the.group) ? "; " : "", tombac_group_note(the.group));
     test_all();
     const char *no_bench = getenv("NO_BENCH");
     if (!no_bench || !*no_bench) measure((size_t)256 << 20);

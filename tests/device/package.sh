@@ -12,7 +12,7 @@ out=$(cd "$2" && pwd)
 shift 2
 rm -rf "$out/cache" "$out/bin" "$out/lib" "$out/fake" "$out/conformance" "$out/examples" "$out/bench" "$out/tests" "$out/ggml" "$out/fuzz"
 mkdir -p "$out/bin" "$out/lib" "$out/fake" "$out/examples"
-cp "$build/bin/tombac-conformance" "$build/bin/tombac" "$build/bin/device_group" "$out/bin/"
+cp "$build/bin/tombac-conformance" "$build/bin/tombac" "$build/bin/device_group" "$build/bin/device_chain" "$build/bin/device_fault" "$out/bin/"
 for example in vec_add saxpy reduce_tree reduce_simd histogram matmul8x8 several_devices; do
     cp "$build/tests/device/$example" "$out/bin/"
 done
@@ -43,7 +43,7 @@ export TOMBAC_CC="$build/bin/tombac-cc" TOMBAC_CACHE="$place/cache" LD_LIBRARY_P
 for target in ${TARGETS:-sm_90}; do
     export FAKE_CUDA="$target"
     bin/tombac-conformance --device cuda --folder conformance "$@" > fill.log 2>&1 || true # nothing computes there
-    for example in vec_add saxpy reduce_tree reduce_simd histogram matmul8x8; do
+    for example in vec_add saxpy reduce_tree reduce_simd histogram matmul8x8 device_chain device_fault; do
         bin/$example cuda >> fill.log 2>&1 || true
     done
     /usr/bin/env python3 fuzz.py --library lib/libtombac.so.0 --folder fuzz --make "$here/../fuzz/generate_metal.py" --seeds ${SEEDS:-1-24}

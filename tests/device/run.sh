@@ -25,6 +25,17 @@ for example in vec_add saxpy reduce_tree reduce_simd histogram matmul8x8 "severa
         cat example.log
     fi
 done
+if env -u TOMBAC_TIME_LIMIT bin/device_chain cuda > chain.log 2>&1; then # with a limit there are no graphs
+    passed=$((passed + 1))
+else
+    failed=$((failed + 1))
+    echo "FAIL  chain: $(cat chain.log)"
+fi
+fault() {
+    if bin/device_fault "$@" > fault.log 2>&1; then passed=$((passed + 1)); else failed=$((failed + 1)) && cat fault.log; fi
+    grep '^the other' fault.log
+}
+fault cuda
 python3 fuzz.py --library lib/libtombac.so.0 --folder fuzz > fuzz.log 2>&1
 grep -v 'passed, ' fuzz.log
 set -- $(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' fuzz.log)
@@ -49,6 +60,7 @@ print(next(iter(sum((glob.glob(p + "/nvidia/nccl/lib/libnccl.so.2") for p in sit
     export TOMBAC_NCCL
     quick=
     [ -z "$TOMBAC_NCCL" ] || group cuda:0 cuda:1 --transport nccl
+    fault cuda:0 cuda:1
     if bin/several_devices cuda:0 cuda:1; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
 fi
 echo "$passed passed, $failed failed"

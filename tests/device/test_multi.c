@@ -1,5 +1,5 @@
-/* Several GPUs, and copies beside kernels, on the stand-ins for libcuda and NCCL (fake_cuda.c, fake_nccl.c): which calls are made, on
- * which streams. LD_LIBRARY_PATH must name the stand-ins' folder. */
+/* Several GPUs, and copies beside kernels, on the stand-ins for libcuda and NCCL (fake_cuda.c, fake_nccl.c):
+ * which calls are made, on which streams. LD_LIBRARY_PATH must name the stand-ins' folder. */
 #include "tombac/tombac.h"
 
 #include <dlfcn.h>
@@ -68,7 +68,8 @@ static gpu open_gpu(const char *name)
     tombac_kernel *kernel;
     tombac_status s = tombac_device_open(name, &g.device, &e);
     require(s, &e);
-    s = tombac_library_create_from_source(g.device, "mark.metal", source, sizeof source - 1, NULL, &library, &e);
+    s = tombac_library_create_from_source(
+        g.device, "mark.metal", source, sizeof source - 1, NULL, &library, &e);
     require(s, &e);
     s = tombac_kernel_create(library, "mark", NULL, 0, &kernel, &e);
     require(s, &e);
@@ -76,7 +77,9 @@ static gpu open_gpu(const char *name)
     require(s, &e);
     assert_int_equal(tombac_buffer_create(g.device, SIZE, NULL, &g.buffer, NULL), TOMBAC_OK);
     assert_int_equal(tombac_launch_set_buffer(g.launch, 0, g.buffer, 0, NULL), TOMBAC_OK);
-    assert_int_equal(tombac_launch_set_threads(g.launch, (tombac_size3){1, 1, 1}, (tombac_size3){1, 1, 1}, NULL), TOMBAC_OK);
+    assert_int_equal(
+        tombac_launch_set_threads(g.launch, (tombac_size3){1, 1, 1}, (tombac_size3){1, 1, 1}, NULL),
+        TOMBAC_OK);
     tombac_kernel_release(kernel);
     tombac_library_release(library);
     return g;
@@ -162,7 +165,8 @@ static void test_copy_on_one(void **state)
     close_gpu(&a);
 }
 
-/* From the host's memory into a buffer that is on a GPU: only the part moves. Between two buffers that no GPU has, nothing does. */
+/* From the host's memory into a buffer that is on a GPU: only the part moves. Between two buffers that no GPU
+ * has, nothing does. */
 static void test_copy_from_host(void **state)
 {
     char calls[4096];
@@ -215,7 +219,8 @@ static void test_copy_to_shared(void **state)
 
 /* ---- Collectives ---- */
 
-static tombac_status sum(tombac_group *group, tombac_type type, tombac_buffer *const *buffers, tombac_error **error)
+static tombac_status sum(
+    tombac_group *group, tombac_type type, tombac_buffer *const *buffers, tombac_error **error)
 {
     tombac_operation *o = NULL;
     tombac_status s = tombac_group_all_reduce(group, TOMBAC_REDUCE_SUM, type, 4, buffers, buffers, &o, error);
@@ -256,7 +261,8 @@ static void test_nccl(void **state)
     setenv("FAKE_NCCL", "fail", 1);
     s = sum(group, TOMBAC_TYPE_I32, buffers, &e);
     assert_int_equal(s, TOMBAC_ERROR_KERNEL);
-    assert_non_null(strstr(tombac_error_message(e), "running a collective operation: a made-up system error (NCCL's error 2)"));
+    assert_non_null(strstr(
+        tombac_error_message(e), "running a collective operation: a made-up system error (NCCL's error 2)"));
     unsetenv("FAKE_NCCL");
     tombac_error_release(e);
     e = NULL;
@@ -345,8 +351,9 @@ static void test_graph(void **state)
         bool other;
         size_t length, launches, graphs;
     } steps[] = {{"fill", false, COUNT, COUNT, 0}, {"fill", false, COUNT, 0, 1}, {"fill", false, COUNT, 0, 1},
-        {"fill", true, COUNT, COUNT, 0}, {"fill", false, 4, 4, 0}, {"fill", true, COUNT, 0, 1}, {"fill", false, COUNT, 0, 1},
-        {"fill", false, 3, 3, 0}, {"fill", false, 3, 3, 0}, {"no graphs", false, 4, 4, 0}, {"fill", false, 4, 4, 0}};
+        {"fill", true, COUNT, COUNT, 0}, {"fill", false, 4, 4, 0}, {"fill", true, COUNT, 0, 1},
+        {"fill", false, COUNT, 0, 1}, {"fill", false, 3, 3, 0}, {"fill", false, 3, 3, 0},
+        {"no graphs", false, 4, 4, 0}, {"fill", false, 4, 4, 0}};
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         void *data;
         setenv("FAKE_CUDA", steps[i].mode, 1);
@@ -387,10 +394,12 @@ static void test_graphs_are_few(void **state)
 
 /* ---- Arguments by value ---- */
 
-/* What a kernel wrote is what the next takes by value: as launches, and in a sequence, where it must be waited for. */
+/* What a kernel wrote is what the next takes by value: as launches, and in a sequence, where it must be
+ * waited for. */
 static void test_written_by_value(void **state)
 {
-    static const char text[] = "kernel void take(device uchar *out [[buffer(0)]], constant uchar &value [[buffer(1)]]) { out[1] = value; }\n";
+    static const char text[] = "kernel void take(device uchar *out [[buffer(0)]], constant uchar &value "
+                               "[[buffer(1)]]) { out[1] = value; }\n";
     setenv("FAKE_CUDA", "fill", 1);
     gpu a = open_gpu("cuda");
     tombac_error *e = NULL;
@@ -398,7 +407,8 @@ static void test_written_by_value(void **state)
     tombac_kernel *kernel;
     tombac_launch *take;
     tombac_buffer *out;
-    tombac_status s = tombac_library_create_from_source(a.device, "take.metal", text, sizeof text - 1, NULL, &library, &e);
+    tombac_status s =
+        tombac_library_create_from_source(a.device, "take.metal", text, sizeof text - 1, NULL, &library, &e);
     require(s, &e);
     s = tombac_kernel_create(library, "take", NULL, 0, &kernel, &e);
     require(s, &e);
@@ -406,7 +416,8 @@ static void test_written_by_value(void **state)
     require(s, &e);
     assert_int_equal(tombac_buffer_create(a.device, SIZE, NULL, &out, NULL), TOMBAC_OK);
     assert_int_equal(tombac_launch_set_buffer(take, 0, out, 0, NULL), TOMBAC_OK);
-    assert_int_equal(tombac_launch_set_threads(take, (tombac_size3){1, 1, 1}, (tombac_size3){1, 1, 1}, NULL), TOMBAC_OK);
+    assert_int_equal(
+        tombac_launch_set_threads(take, (tombac_size3){1, 1, 1}, (tombac_size3){1, 1, 1}, NULL), TOMBAC_OK);
     for (int sequence = 0; sequence < 2; sequence++) {
         tombac_buffer *value;
         assert_int_equal(tombac_buffer_create(a.device, SIZE, NULL, &value, NULL), TOMBAC_OK);
@@ -467,7 +478,8 @@ static void test_overlap(void **state)
     const char *from = strstr(launch, begin), *to = from ? strstr(from, end) : NULL;
     assert_non_null(to);
     const char *up = strchr(from, 'U'), *down = strchr(from, 'D');
-    if (!up || up > to || !down || down > to) fail_msg("nothing is copied during the first kernel: %s", calls);
+    if (!up || up > to || !down || down > to)
+        fail_msg("nothing is copied during the first kernel: %s", calls);
     assert_int_not_equal(atoi(up + 1), atoi(launch + 1));
     assert_int_not_equal(atoi(down + 1), atoi(launch + 1));
     tombac_buffer_release(second);
@@ -477,9 +489,10 @@ static void test_overlap(void **state)
 
 int main(void)
 {
-    static const struct CMUnitTest tests[] = {cmocka_unit_test(test_peer_copy), cmocka_unit_test(test_copy_on_one),
-        cmocka_unit_test(test_copy_from_host), cmocka_unit_test(test_copy_to_shared), cmocka_unit_test(test_nccl),
-        cmocka_unit_test(test_no_nccl), cmocka_unit_test(test_graph), cmocka_unit_test(test_graphs_are_few),
+    static const struct CMUnitTest tests[] = {cmocka_unit_test(test_peer_copy),
+        cmocka_unit_test(test_copy_on_one), cmocka_unit_test(test_copy_from_host),
+        cmocka_unit_test(test_copy_to_shared), cmocka_unit_test(test_nccl), cmocka_unit_test(test_no_nccl),
+        cmocka_unit_test(test_graph), cmocka_unit_test(test_graphs_are_few),
         cmocka_unit_test(test_written_by_value), cmocka_unit_test(test_overlap)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

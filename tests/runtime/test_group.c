@@ -1,5 +1,5 @@
-/* Copies and collectives: what is refused, how they are ordered and how failures travel; on the devices of this processor. What they
- * compute is tested by tests/device/group.c, but for how the host rounds. */
+/* Copies and collectives: what is refused, how they are ordered and how failures travel; on the devices of
+ * this processor. What they compute is tested by tests/device/group.c, but for how the host rounds. */
 #include "tombac/tombac.h"
 
 #include <pthread.h>
@@ -29,7 +29,8 @@ static int open_world(void **state)
         assert_int_equal(tombac_device_open(names[i], &w->devices[i], NULL), TOMBAC_OK);
         assert_int_equal(tombac_buffer_create(w->devices[i], BYTES, NULL, &w->buffers[i], NULL), TOMBAC_OK);
     }
-    assert_int_equal(tombac_group_create(w->devices, DEVICES, TOMBAC_TRANSPORT_ANY, &w->group, NULL), TOMBAC_OK);
+    assert_int_equal(
+        tombac_group_create(w->devices, DEVICES, TOMBAC_TRANSPORT_ANY, &w->group, NULL), TOMBAC_OK);
     *state = w;
     return 0;
 }
@@ -71,7 +72,8 @@ static void test_copy_refusals(void **state)
     tombac_error *e = NULL;
     tombac_buffer *a = w->buffers[0], *b = w->buffers[1];
     tombac_status s = tombac_buffer_copy(a, 1, b, 0, BYTES, &o, &e);
-    refused(s, TOMBAC_ERROR_ARGUMENT, &e, "256 bytes at offset 1 are not in the buffer of 256 bytes to copy from");
+    refused(s, TOMBAC_ERROR_ARGUMENT, &e,
+        "256 bytes at offset 1 are not in the buffer of 256 bytes to copy from");
     s = tombac_buffer_copy(a, 0, b, SIZE_MAX, 2, &o, &e);
     refused(s, TOMBAC_ERROR_ARGUMENT, &e, "to copy to");
     s = tombac_buffer_copy(a, 0, a, 8, 9, &o, &e);
@@ -100,16 +102,20 @@ static void test_group_refusals(void **state)
     assert_non_null(strstr(tombac_group_note(w->group), "no NCCL"));
     tombac_buffer *wrong[] = {w->buffers[1], w->buffers[0], w->buffers[2]};
     s = tombac_group_all_reduce(w->group, TOMBAC_REDUCE_SUM, TOMBAC_TYPE_F32, 4, wrong, w->buffers, &o, &e);
-    refused(s, TOMBAC_ERROR_BINDING, &e, "buffer 0 is one of the device 'cpu', not of the group's member 0, 'check'");
-    s = tombac_group_all_reduce(w->group, TOMBAC_REDUCE_SUM, TOMBAC_TYPE_F32, 65, w->buffers, w->buffers, &o, &e);
+    refused(s, TOMBAC_ERROR_BINDING, &e,
+        "buffer 0 is one of the device 'cpu', not of the group's member 0, 'check'");
+    s = tombac_group_all_reduce(
+        w->group, TOMBAC_REDUCE_SUM, TOMBAC_TYPE_F32, 65, w->buffers, w->buffers, &o, &e);
     refused(s, TOMBAC_ERROR_ARGUMENT, &e, "buffer 0 has 256 bytes, the operation needs 260");
     s = tombac_group_all_gather(w->group, TOMBAC_TYPE_F32, 22, w->buffers, w->buffers, &o, &e);
     refused(s, TOMBAC_ERROR_ARGUMENT, &e, "needs 264");
     s = tombac_group_all_gather(w->group, TOMBAC_TYPE_F32, 20, w->buffers, w->buffers, &o, &e);
     refused(s, TOMBAC_ERROR_ARGUMENT, &e, "members 1 and 1 overlap"); /* member 0 is in place */
-    s = tombac_group_all_reduce(w->group, TOMBAC_REDUCE_SUM, TOMBAC_TYPE_BOOL, 4, w->buffers, w->buffers, &o, &e);
+    s = tombac_group_all_reduce(
+        w->group, TOMBAC_REDUCE_SUM, TOMBAC_TYPE_BOOL, 4, w->buffers, w->buffers, &o, &e);
     refused(s, TOMBAC_ERROR_ARGUMENT, &e, "bools cannot be reduced");
-    s = tombac_group_all_reduce(w->group, (tombac_reduction)3, TOMBAC_TYPE_F32, 4, w->buffers, w->buffers, &o, &e);
+    s = tombac_group_all_reduce(
+        w->group, (tombac_reduction)3, TOMBAC_TYPE_F32, 4, w->buffers, w->buffers, &o, &e);
     refused(s, TOMBAC_ERROR_ARGUMENT, &e, "no reduction 3");
     s = tombac_group_broadcast(w->group, 3, TOMBAC_TYPE_F32, 4, w->buffers, &o, &e);
     refused(s, TOMBAC_ERROR_ARGUMENT, &e, "a group of 3 has no member 3");
@@ -153,11 +159,13 @@ static void test_overlap_of_members(void **state)
     assert_int_equal(tombac_group_create(twice, 2, TOMBAC_TRANSPORT_HOST, &group, NULL), TOMBAC_OK);
     assert_string_equal(tombac_group_note(group), "");
     for (size_t i = 0; i < 2; i++)
-        assert_int_equal(tombac_buffer_create_view(w->buffers[0], NULL, 32 * i, 64, &views[i], NULL), TOMBAC_OK);
+        assert_int_equal(
+            tombac_buffer_create_view(w->buffers[0], NULL, 32 * i, 64, &views[i], NULL), TOMBAC_OK);
     tombac_status s =
         tombac_group_all_reduce(group, TOMBAC_REDUCE_SUM, TOMBAC_TYPE_U8, 33, views, views, &o, &e);
     refused(s, TOMBAC_ERROR_ARGUMENT, &e, "members 0 and 1 overlap");
-    finish(tombac_group_all_reduce(group, TOMBAC_REDUCE_SUM, TOMBAC_TYPE_U8, 32, views, views, &o, &e), &o, &e);
+    finish(
+        tombac_group_all_reduce(group, TOMBAC_REDUCE_SUM, TOMBAC_TYPE_U8, 32, views, views, &o, &e), &o, &e);
     for (size_t i = 0; i < 2; i++) tombac_buffer_release(views[i]);
     tombac_group_release(group);
 }
@@ -187,14 +195,15 @@ static void reduce(const world *w, tombac_reduction how, tombac_type type, size_
     finish(tombac_group_all_reduce(w->group, how, type, count, w->buffers, w->buffers, &o, &e), &o, &e);
 }
 
-/* Rounded once: 256 + 1 + 1 is 258 in brain floats, and 256 if each sum is rounded; so 2048 + 1 + 1 in halves. Ties go to even:
- * 256 + 1 + 0 is 256, 258 + 1 + 0 is 260. */
+/* Rounded once: 256 + 1 + 1 is 258 in brain floats, and 256 if each sum is rounded; so 2048 + 1 + 1 in
+ * halves. Ties go to even: 256 + 1 + 0 is 256, 258 + 1 + 0 is 260. */
 static void test_rounding(void **state)
 {
     const world *w = *state;
     static const uint16_t brain[3][4] = {
         {0x4380, 0x4380, 0x4381, 0x7f7f}, {0x3f80, 0x3f80, 0x3f80, 0x7f7f}, {0x3f80, 0, 0, 0}};
-    static const uint16_t brain_sum[] = {0x4381, 0x4380, 0x4382, 0x7f80}; /* and beyond the largest: infinity */
+    static const uint16_t brain_sum[] = {
+        0x4381, 0x4380, 0x4382, 0x7f80}; /* and beyond the largest: infinity */
     static const uint16_t half[3][3] = {{0x6800, 0x6800, 0x7bff}, {0x3c00, 0x3c00, 0x7bff}, {0x3c00, 0, 0}};
     static const uint16_t half_sum[] = {0x6801, 0x6800, 0x7c00};
     for (int i = 0; i < DEVICES; i++) fill(w->buffers[i], brain[i], sizeof brain[i]);
@@ -209,7 +218,8 @@ static void test_extremes(void **state)
 {
     const world *w = *state;
     static const int64_t wide[3] = {INT64_MAX, 1, 0}, wide_sum = INT64_MIN;
-    static const int8_t narrow[3][3] = {{127, -128, 5}, {1, -1, -5}, {0, 0, 100}}, narrow_sum[] = {-128, 127, 100};
+    static const int8_t narrow[3][3] = {{127, -128, 5}, {1, -1, -5}, {0, 0, 100}},
+                        narrow_sum[] = {-128, 127, 100};
     static const int16_t shorts[3][2] = {{-3, 7}, {-4, 6}, {-2, 9}}, least[] = {-4, 6};
     static const uint64_t large[3] = {5, UINT64_C(1) << 63, 7}, most = UINT64_C(1) << 63;
     for (int i = 0; i < DEVICES; i++) fill(w->buffers[i], &wide[i], 8);
@@ -233,7 +243,8 @@ static tombac_status break_down(void *context, tombac_error **error)
     return tombac_error_create(TOMBAC_ERROR_KERNEL, "made to fail", error);
 }
 
-/* What a copy was to write is not written if what was put before it fails; that reaches the other device's buffer. */
+/* What a copy was to write is not written if what was put before it fails; that reaches the other device's
+ * buffer. */
 static void test_failure_travels(void **state)
 {
     const world *w = *state;
@@ -243,8 +254,8 @@ static void test_failure_travels(void **state)
     assert_int_equal(tombac_operation_map(first, break_down, NULL, NULL, &broken, NULL), TOMBAC_OK);
     assert_int_equal(tombac_buffer_copy(w->buffers[0], 0, w->buffers[1], 0, 8, &copy, NULL), TOMBAC_OK);
     assert_int_equal(tombac_operation_then(broken, copy, NULL), TOMBAC_OK);
-    assert_int_equal(tombac_group_all_reduce(w->group, TOMBAC_REDUCE_SUM, TOMBAC_TYPE_I32, 2, w->buffers, w->buffers,
-                         &after, NULL),
+    assert_int_equal(tombac_group_all_reduce(w->group, TOMBAC_REDUCE_SUM, TOMBAC_TYPE_I32, 2, w->buffers,
+                         w->buffers, &after, NULL),
         TOMBAC_OK);
     assert_int_equal(tombac_operation_submit(copy, NULL), TOMBAC_OK);
     assert_int_equal(tombac_operation_submit(after, NULL), TOMBAC_OK);
@@ -270,12 +281,13 @@ static void test_views_exclude(void **state)
     tombac_status s = tombac_operation_submit(o, &e);
     refused(s, TOMBAC_ERROR_BUSY, &e, "the host has a read view");
     tombac_operation_release(o);
-    finish(tombac_buffer_copy(w->buffers[1], 0, w->buffers[2], 0, 8, &o, &e), &o, &e); /* reading is allowed */
+    finish(
+        tombac_buffer_copy(w->buffers[1], 0, w->buffers[2], 0, 8, &o, &e), &o, &e); /* reading is allowed */
     assert_int_equal(tombac_buffer_end_read(w->buffers[1], NULL), TOMBAC_OK);
 }
 
-/* Many threads send one number of each device around, in all directions and with collectives between: no deadlock, and every element
- * stays one of those that were there, as all are written and read whole. */
+/* Many threads send one number of each device around, in all directions and with collectives between: no
+ * deadlock, and every element stays one of those that were there, as all are written and read whole. */
 typedef struct sender {
     const world *world;
     unsigned seed;
@@ -290,10 +302,10 @@ static void *send_around(void *context)
         tombac_operation *o = NULL;
         s->seed = s->seed * 1664525u + 1013904223u;
         unsigned a = s->seed >> 8 & 0xff, b = s->seed >> 16 & 0xff;
-        tombac_status status =
-            a % 7 == 0 ? tombac_group_all_reduce(
-                             w->group, TOMBAC_REDUCE_MAX, TOMBAC_TYPE_U64, 32, w->buffers, w->buffers, &o, NULL)
-                       : tombac_buffer_copy(w->buffers[a % DEVICES], 0, w->buffers[(a + 1 + b % 2) % DEVICES], 0, BYTES, &o, NULL);
+        tombac_status status = a % 7 == 0 ? tombac_group_all_reduce(w->group, TOMBAC_REDUCE_MAX,
+                                                TOMBAC_TYPE_U64, 32, w->buffers, w->buffers, &o, NULL)
+                                          : tombac_buffer_copy(w->buffers[a % DEVICES], 0,
+                                                w->buffers[(a + 1 + b % 2) % DEVICES], 0, BYTES, &o, NULL);
         if (status == TOMBAC_OK) status = tombac_operation_submit(o, NULL);
         tombac_operation_release(last);
         last = o;
@@ -338,7 +350,8 @@ static void test_many_threads(void **state)
 
 int main(void)
 {
-    static const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_copy_refusals, open_world, close_world),
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_copy_refusals, open_world, close_world),
         cmocka_unit_test_setup_teardown(test_group_refusals, open_world, close_world),
         cmocka_unit_test_setup_teardown(test_typed_and_unaligned, open_world, close_world),
         cmocka_unit_test_setup_teardown(test_overlap_of_members, open_world, close_world),

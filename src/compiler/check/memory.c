@@ -5,7 +5,8 @@
  * not, because the pointer comes from memory: a device access must lie in a bound buffer, a threadgroup access in the
  * threadgroup's memory, a generic one in either or among the thread's own variables; this test is inline where a
  * device access lies in the block where the last one was found, or a threadgroup access in the threadgroup's memory.
- * Anything else calls tombac_check_touch, which finds the block or ends the launch. Plain accesses lose their alignment promise:
+ * Anything else calls tombac_check_touch, which finds the block or ends the launch. The driver sees every access to device and
+ * threadgroup memory, so that it can tell races (tombac_check_race). Plain accesses lose their alignment promise:
  * a misaligned vector access must not trap. */
 #include "compiler/check/steps.h"
 

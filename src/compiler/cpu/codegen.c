@@ -50,12 +50,47 @@ tombac_status cpu_target_machine(const char *target, LLVMTargetMachineRef *machi
     return TOMBAC_OK;
 }
 
+/* Instcombine sinks instructions into the only block that uses them, as behind a loop's safe point, in the order in which
+ * it meets them; code generation keeps the order of a block, and what the vectoriser emitted so that few registers are in
+ * use at a time would need all of them. Scalar passes, which come before, sink. */
+static void keep_order(void)
+{
+    const char *const arguments[] = {"tombac", "-instcombine-code-sinking=false"};
+    LLVMParseCommandLineOptions(sizeof arguments / sizeof *arguments, arguments, "");
+}
+
+enum { SMALL_FUNCTION = 150 }; /* instructions, few enough for the registers */
+
+static bool is_small(LLVMValueRef function)
+{
+    int count = 0;
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+            if (++count > SMALL_FUNCTION) return false;
+    return true;
+}
+
+/* Registers that are spilled should not lie across two cache lines. LLVM aligns the stack only where it knows of something
+ * large on it before it allocates registers. */
+static void align_stacks(LLVMModuleRef module)
+{
+    static const char name[] = "alignstack";
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, sizeof name - 1);
+    LLVMAttributeRef attribute = LLVMCreateEnumAttribute(LLVMGetModuleContext(module), kind, 64);
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+        if (!LLVMIsDeclaration(f) && !is_small(f)) LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute);
+}
+
 tombac_status cpu_optimise(LLVMModuleRef module, LLVMTargetMachineRef machine, bool debug, tombac_error **error)
 {
+    keep_order();
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
     LLVMErrorRef failure = LLVMRunPasses(module, debug ? debug_passes : passes, machine, options);
     LLVMDisposePassBuilderOptions(options);
-    if (!failure) return cpu_context_place(module, error);
+    if (!failure) {
+        align_stacks(module);
+        return cpu_context_place(module, error);
+    }
     char *message = LLVMGetErrorMessage(failure);
     tombac_status status = tb_fail(error, TOMBAC_ERROR_COMPILER, "cpu engine: LLVM: %s", message);
     LLVMDisposeErrorMessage(message);

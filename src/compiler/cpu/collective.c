@@ -12,7 +12,7 @@
 static LLVMValueRef hide(cpu_kernel *k, LLVMValueRef v)
 {
     LLVMTypeRef element = LLVMGetElementType(LLVMTypeOf(v));
-    int count = 512 / (int)LLVMGetIntTypeWidth(element);
+    int count = k->piece_bytes / (int)LLVMABISizeOfType(k->layout, element);
     if (count > LANES) count = LANES;
     LLVMTypeRef type = LLVMVectorType(element, (unsigned)count), signature = LLVMFunctionType(type, &type, 1, false);
     LLVMValueRef nothing = LLVMGetInlineAsm(signature, "", 0, "=v,0", 4, false, false, LLVMInlineAsmDialectATT, false);
@@ -107,9 +107,8 @@ static LLVMValueRef combine(cpu_kernel *k, const cpu_operation *op, LLVMValueRef
 
 /* The xor tree 16, 8, 4, 2, 1. Over 32 lanes both halves of a step are equal, so halving gives the same
  * numbers. */
-static LLVMValueRef reduce(cpu_kernel *k, const cpu_operation *op, LLVMValueRef v)
+static LLVMValueRef reduce_tree(cpu_kernel *k, const cpu_operation *op, LLVMValueRef v)
 {
-    v = cpu_mask_select(k, k->mask, v, neutral(k, op, LLVMGetElementType(LLVMTypeOf(v))));
     if (op->width < LANES) {
         for (int step = op->width / 2; step; step /= 2) v = combine(k, op, v, exchange(k, v, step));
         return v;
@@ -118,6 +117,24 @@ static LLVMValueRef reduce(cpu_kernel *k, const cpu_operation *op, LLVMValueRef 
         v = combine(k, op, cpu_slice(k, v, 0, half), cpu_slice(k, v, half, half));
     return combine(k, op, LLVMBuildExtractElement(k->builder, v, cpu_int(k->i32, 0), ""),
         LLVMBuildExtractElement(k->builder, v, cpu_int(k->i32, 1), ""));
+}
+
+/* In float from the start to the end, which LLVM must not undo: of single halves it would make calls of fmax. */
+static LLVMValueRef reduce_halves(cpu_kernel *k, const cpu_operation *op, LLVMValueRef v)
+{
+    LLVMTypeRef half = LLVMGetElementType(LLVMTypeOf(v));
+    LLVMValueRef wide = hide(k, LLVMBuildFPExt(k->builder, v, cpu_vector_type(k, k->f32), ""));
+    LLVMValueRef result = reduce_tree(k, op, wide);
+    return LLVMBuildFPTrunc(k->builder, result, op->width < LANES ? cpu_vector_type(k, half) : half, "");
+}
+
+static LLVMValueRef reduce(cpu_kernel *k, const cpu_operation *op, LLVMValueRef v)
+{
+    v = cpu_mask_select(k, k->mask, v, neutral(k, op, LLVMGetElementType(LLVMTypeOf(v))));
+    bool is_extremum = op->combine == COMBINE_MIN || op->combine == COMBINE_MAX;
+    if (is_extremum && LLVMGetTypeKind(LLVMGetElementType(LLVMTypeOf(v))) == LLVMHalfTypeKind)
+        return reduce_halves(k, op, v);
+    return reduce_tree(k, op, v);
 }
 
 /* Lane i takes lane i - step within its group, the neutral element below it. */

@@ -43,6 +43,14 @@ static void add_parameter_attributes(
     for (; *names; names++) LLVMAddAttributeAtIndex(function, index + 1, cpu_attribute(k, *names, 0));
 }
 
+static void dispatch_attributes(cpu_kernel *k, LLVMValueRef function, unsigned index)
+{
+    static const char *const names[] = {"noalias", "readonly", "nonnull", NULL};
+    add_parameter_attributes(k, function, index, names);
+    LLVMAddAttributeAtIndex(function, index + 1, cpu_attribute(k, "dereferenceable", sizeof(tb_dispatch)));
+    LLVMAddAttributeAtIndex(function, index + 1, cpu_attribute(k, "align", _Alignof(tb_dispatch)));
+}
+
 static void copy_parameter_attributes(cpu_kernel *k, LLVMValueRef to)
 {
     static const char *const names[] = {"noalias", "readonly", "nonnull", "dereferenceable", "align"};
@@ -160,15 +168,14 @@ static LLVMTypeRef step_type(cpu_kernel *k, LLVMTypeRef *types)
 
 static void declare_step(cpu_kernel *k, const char *name)
 {
-    static const char *const dispatch[] = {"noalias", "readonly", "nonnull", NULL}, *const own[] = {
-                                                                                        "noalias", NULL};
+    static const char *const own[] = {"noalias", NULL};
     unsigned count = LLVMCountParams(k->function);
     LLVMTypeRef *types = cpu_alloc(&k->job, count + PARAM_COUNT, sizeof *types);
     k->step = LLVMAddFunction(k->module, name, step_type(k, types));
     LLVMSetLinkage(k->step, LLVMInternalLinkage);
     cpu_function_attributes(k, k->step);
     copy_parameter_attributes(k, k->step);
-    add_parameter_attributes(k, k->step, count + PARAM_DISPATCH, dispatch);
+    dispatch_attributes(k, k->step, count + PARAM_DISPATCH);
     add_parameter_attributes(k, k->step, count + PARAM_MEMORY, own);
     add_parameter_attributes(k, k->step, count + PARAM_CONTEXT, own);
     LLVMAddAttributeAtIndex(k->step, count + PARAM_CONTEXT + 1,
@@ -508,10 +515,9 @@ void cpu_entry_emit(cpu_kernel *k, const cpu_variant *variants, int count)
         .kernel_arguments = LLVMCountParams(k->function)};
     LLVMTypeRef types[3] = {k->ptr, k->ptr, k->ptr};
     LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(k->context), types, 3, 0);
-    static const char *const dispatch_attributes[] = {"noalias", "readonly", "nonnull", NULL};
     e.function = LLVMAddFunction(k->module, TB_CPU_ENTRY, type);
     cpu_function_attributes(k, e.function);
-    add_parameter_attributes(k, e.function, 0, dispatch_attributes);
+    dispatch_attributes(k, e.function, 0);
     e.arguments = cpu_alloc(&k->job, e.kernel_arguments + PARAM_COUNT, sizeof *e.arguments);
     cpu_debug_entry(k, e.function);
     LLVMPositionBuilderAtEnd(e.b, new_block(&e, "entry"));

@@ -110,12 +110,45 @@ static void row_addresses(cpu_kernel *k, const group *g, LLVMValueRef *rows)
     }
 }
 
+/* Is the half used as a float only, and in its block? */
+static bool only_widened(const cpu_kernel *k, const cpu_value *value)
+{
+    if (LLVMGetTypeKind(LLVMTypeOf(value->ir)) != LLVMHalfTypeKind || k->mask != k->all || k->options->debug)
+        return false;
+    for (LLVMUseRef use = LLVMGetFirstUse(value->ir); use; use = LLVMGetNextUse(use)) {
+        const cpu_value *user = cpu_value_of(k, LLVMGetUser(use));
+        if (!user || !LLVMIsAFPExtInst(user->ir) || LLVMTypeOf(user->ir) != k->f32 || user->done ||
+            user->copies || user->block != value->block)
+            return false;
+    }
+    return true;
+}
+
+/* The run from member `first` on, and what reads its last element again. */
+static bool run_is_widened(const cpu_kernel *k, const group *g, int first, int run)
+{
+    for (int i = first; i < g->count; i++) {
+        if (i >= first + run && g->members[i].delta != g->members[i - 1].delta) break;
+        if (!only_widened(k, g->members[i].value)) return false;
+    }
+    return true;
+}
+
+static void define_widened(cpu_kernel *k, const cpu_value *value, LLVMValueRef floats)
+{
+    for (LLVMUseRef use = LLVMGetFirstUse(value->ir); use; use = LLVMGetNextUse(use)) {
+        cpu_value *user = cpu_value_of(k, LLVMGetUser(use));
+        user->done = true;
+        cpu_define(k, user, 0, floats);
+    }
+}
+
 static void note_members(cpu_kernel *k, const group *g, int first, int end, cpu_decision decision)
 {
     for (int i = first; i < end; i++) cpu_note(k, g->members[i].value, decision);
 }
 
-/* All members with all lanes, into `values`, vectors of the memory type. */
+/* All members with all lanes, into `values`, vectors of the memory type, or of floats that halves became. */
 static void load_whole(cpu_kernel *k, const group *g, LLVMValueRef *values)
 {
     int copies = cpu_shape_copies(&g->shape);
@@ -126,6 +159,7 @@ static void load_whole(cpu_kernel *k, const group *g, LLVMValueRef *values)
         unsigned align;
         int run = run_at(g, i, &align);
         cpu_run r = describe(g, i, run, align, copies ? LANES / copies : LANES);
+        r.widen = run_is_widened(k, g, i, run);
         if (!copies && run == 1 && g->size >= 4) {
             LLVMValueRef at = cpu_at(k, cpu_vector(k, g->pointer), g->members[i].delta);
             values[i] = cpu_gather(k, g->element, at, k->all, align);
@@ -267,7 +301,10 @@ bool cpu_group_load(cpu_kernel *k, cpu_value *value)
         load_under_mask(k, &g, values);
     for (int i = 0; i < g.count; i++) {
         g.members[i].value->done = true;
-        cpu_define(k, g.members[i].value, 0, cpu_cast_vector(k, values[i], g.type));
+        if (LLVMGetElementType(LLVMTypeOf(values[i])) == k->f32 && g.element != k->f32)
+            define_widened(k, g.members[i].value, values[i]);
+        else
+            cpu_define(k, g.members[i].value, 0, cpu_cast_vector(k, values[i], g.type));
     }
     return true;
 }

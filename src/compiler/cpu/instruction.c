@@ -55,8 +55,20 @@ static void drop_flags(LLVMValueRef ir)
     case LLVMLShr:
     case LLVMAShr: LLVMSetExact(ir, 0); break;
     case LLVMZExt: LLVMSetNNeg(ir, 0); break;
+    case LLVMICmp: LLVMSetICmpSameSign(ir, 0); break;
     default: break;
     }
+}
+
+/* Do flags speak of more than what the first lane has? */
+static bool differs_by_lane(const cpu_kernel *k, const cpu_value *value, int operands)
+{
+    if (cpu_shape_has_stride(&value->shape)) return true;
+    for (int i = 0; i < operands; i++) {
+        cpu_shape s = cpu_shape_of(k, LLVMGetOperand(value->ir, (unsigned)i));
+        if (cpu_shape_has_stride(&s)) return true;
+    }
+    return false;
 }
 
 /* ---- Scalars ---- */
@@ -95,7 +107,7 @@ void cpu_emit_scalars(cpu_kernel *k, cpu_value *value)
             if (opcode == LLVMLoad) o = safe_address(k, value, copy, o);
             LLVMSetOperand(clone, (unsigned)i, o);
         }
-        if (cpu_shape_has_stride(&value->shape)) drop_flags(clone);
+        if (differs_by_lane(k, value, count)) drop_flags(clone);
         LLVMInsertIntoBuilder(k->builder, clone);
         cpu_define(k, value, copy, clone);
     }

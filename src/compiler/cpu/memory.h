@@ -51,6 +51,7 @@ typedef struct cpu_run {
     LLVMTypeRef element;
     int size;      /* of an element, bytes */
     int run;       /* elements per lane, a power of two */
+    bool widen;    /* loads: halves that become floats */
     int lanes;     /* a power of two */
     int64_t first; /* bytes from the base to the run */
     unsigned align;

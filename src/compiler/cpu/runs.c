@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_PIECES = 1024 }; /* elements of one call: 32 lanes by 32 elements */
+enum {
+    MAX_PIECES = 1024, /* elements of one call: 32 lanes by 32 elements */
+    SHORTEST_CONVERSION = 8
+};
 
 typedef struct layout {
     int rows;
@@ -54,12 +57,25 @@ static LLVMValueRef element_address(cpu_kernel *k, const cpu_run *r, const layou
     return cpu_at(k, r->rows ? r->rows[row] : r->base, offset);
 }
 
+/* Bytes of an element in a register. */
+static int register_size(const cpu_run *r)
+{
+    return r->widen ? 4 : r->size;
+}
+
 /* Elements per register for `total` elements in memory order. */
 static int piece_length(const cpu_kernel *k, const cpu_run *r, const layout *l, int total)
 {
-    int length = k->piece_bytes / r->size;
+    int length = k->piece_bytes / register_size(r);
     if (r->run > 1 && length > l->rows) length = l->rows;
     return length > total ? total : length;
+}
+
+static LLVMValueRef widened(cpu_kernel *k, const cpu_run *r, LLVMValueRef part)
+{
+    if (!r->widen) return part;
+    LLVMTypeRef floats = LLVMVectorType(k->f32, LLVMGetVectorSize(LLVMTypeOf(part)));
+    return LLVMBuildFPExt(k->builder, cpu_cast_vector(k, part, LLVMHalfTypeInContext(k->context)), floats, "");
 }
 
 static LLVMValueRef load_piece(cpu_kernel *k, const cpu_run *r, const layout *l, int from, int length)
@@ -69,11 +85,35 @@ static LLVMValueRef load_piece(cpu_kernel *k, const cpu_run *r, const layout *l,
     LLVMTypeRef type = width == 1 ? r->element : LLVMVectorType(r->element, (unsigned)width);
     for (int i = 0; i < length / width; i++)
         parts[i] = cpu_load_at(k, type, element_address(k, r, l, from + i * width), r->align);
-    if (width > 1) return cpu_concat(k, parts, length / width, width);
+    if (width >= SHORTEST_CONVERSION) { /* those of memory need no permute */
+        for (int i = 0; i < length / width; i++) parts[i] = widened(k, r, parts[i]);
+        return cpu_concat(k, parts, length / width, width);
+    }
+    if (width > 1) return widened(k, r, cpu_concat(k, parts, length / width, width));
     piece = LLVMGetPoison(LLVMVectorType(r->element, (unsigned)length));
     for (int i = 0; i < length; i++)
         piece = LLVMBuildInsertElement(k->builder, piece, parts[i], cpu_int(k->i32, (uint64_t)i), "");
-    return piece;
+    return widened(k, r, piece);
+}
+
+/* Lest LLVM permutes halves, which is slower, and converts them then. */
+static LLVMValueRef keep(cpu_kernel *k, LLVMValueRef piece)
+{
+    LLVMTypeRef type = LLVMTypeOf(piece), element = LLVMGetElementType(type);
+    if (element != k->f32) return piece;
+    return cpu_intrinsic(k, "llvm.arithmetic.fence", &type, 1, &piece, 1);
+}
+
+/* Runs as long as a register, in two halves: the inserts that put two lanes' halves side by side take them from memory, and
+ * save a round of permutes. */
+static void load_halves(cpu_kernel *k, const cpu_run *r, LLVMValueRef *elements)
+{
+    for (int i = 0; i < 2; i++) {
+        cpu_run half = *r;
+        half.run = r->run / 2;
+        half.first = r->first + (int64_t)i * half.run * r->size;
+        cpu_run_load(k, &half, elements + i * half.run);
+    }
 }
 
 /* Elements of less than four bytes: whole words of them are separated first, since permutations of words are three times as
@@ -97,10 +137,47 @@ static void load_narrow(cpu_kernel *k, const cpu_run *r, LLVMValueRef *elements)
     }
 }
 
+/* Are the upper half of the lanes a stretch of memory of its own, of a register or more for each element? */
+static bool lanes_divide(const cpu_kernel *k, const cpu_run *r)
+{
+    int bits = __builtin_ctz((unsigned)r->lanes);
+    if (r->lanes * register_size(r) <= k->piece_bytes || r->run == 1) return false;
+    if (r->rows) return true;
+    for (int b = 0; b < bits; b++)
+        if (!r->shape->stride[b] || llabs(r->shape->stride[b]) > llabs(r->shape->stride[bits - 1])) return false;
+    return true;
+}
+
+/* One half of the lanes after the other, so that as few registers as possible are in use at a time. */
+static void load_lanes_apart(cpu_kernel *k, const cpu_run *r, LLVMValueRef *elements)
+{
+    LLVMValueRef parts[2][64];
+    int lanes = r->lanes / 2;
+    for (int i = 0; i < 2; i++) {
+        cpu_run half = *r;
+        half.lanes = lanes;
+        if (i && r->rows) half.rows = r->rows + lanes;
+        if (i && !r->rows) half.first += r->shape->stride[__builtin_ctz((unsigned)lanes)];
+        cpu_run_load(k, &half, parts[i]);
+    }
+    for (int e = 0; e < r->run; e++) {
+        LLVMValueRef both[2] = {parts[0][e], parts[1][e]};
+        elements[e] = cpu_concat(k, both, 2, lanes);
+    }
+}
+
 void cpu_run_load(cpu_kernel *k, const cpu_run *r, LLVMValueRef *elements)
 {
-    if (r->size < 4 && r->run > 4 / r->size) {
+    if (r->size < 4 && r->run > 4 / r->size && !r->widen) {
         load_narrow(k, r, elements);
+        return;
+    }
+    if (!r->widen && r->lanes > 1 && r->run * r->size >= k->piece_bytes) {
+        load_halves(k, r, elements);
+        return;
+    }
+    if (lanes_divide(k, r)) {
+        load_lanes_apart(k, r, elements);
         return;
     }
     layout l = find_layout(r);
@@ -108,7 +185,7 @@ void cpu_run_load(cpu_kernel *k, const cpu_run *r, LLVMValueRef *elements)
     LLVMValueRef *current = cpu_alloc(&k->job, MAX_PIECES, sizeof *current);
     LLVMValueRef *next = cpu_alloc(&k->job, MAX_PIECES, sizeof *next);
     int even[64], odd[64], element_of[LANES] = {0}, streams = 1;
-    for (int i = 0; i < pieces; i++) current[i] = load_piece(k, r, &l, i * length, length);
+    for (int i = 0; i < pieces; i++) current[i] = keep(k, load_piece(k, r, &l, i * length, length));
     for (int i = 0; i < length; i++) even[i] = 2 * i, odd[i] = 2 * i + 1;
     for (int step = 1; step < r->run; step *= 2) { /* every stream splits into its even and odd elements */
         int half = pieces / 2, of[LANES];

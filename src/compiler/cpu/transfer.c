@@ -187,6 +187,44 @@ bool cpu_index_assumed(const cpu_kernel *k, LLVMValueRef index, uint64_t scale, 
     return true;
 }
 
+/* ---- Comparisons ---- */
+
+/* Is a < b in all lanes or in none? With b and the base of a multiples of 2^n and offsets below 2^n, all lanes of a lie in
+ * the same aligned 2^n numbers, and b begins such a piece. */
+static bool below_together(const cpu_shape *a, const cpu_shape *b, unsigned width)
+{
+    int n = min(min(a->align, b->align), (int)width - 1);
+    uint64_t top = 0;
+    for (int i = 0; i < a->bits; i++) {
+        if (a->stride[i] < 0) return false;
+        top += (uint64_t)a->stride[i];
+    }
+    return top < (uint64_t)1 << n && !cpu_shape_has_stride(b);
+}
+
+static LLVMIntPredicate strict(LLVMIntPredicate p, bool *is_signed)
+{
+    *is_signed = p == LLVMIntSLT || p == LLVMIntSGE || p == LLVMIntSGT || p == LLVMIntSLE;
+    if (p == LLVMIntSLT || p == LLVMIntSGE || p == LLVMIntUGE) return LLVMIntULT;
+    return p == LLVMIntSGT || p == LLVMIntSLE || p == LLVMIntULE ? LLVMIntUGT : p;
+}
+
+/* a < b and its negation; b < a likewise; a > c where c is a constant is not a < c + 1. */
+static cpu_shape comparison(LLVMValueRef ir, cpu_shape a, cpu_shape b, cpu_shape same)
+{
+    bool is_signed, integers = LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(ir, 0))) == LLVMIntegerTypeKind;
+    unsigned width = width_of(LLVMGetOperand(ir, 0));
+    LLVMIntPredicate p = strict(LLVMGetICmpPredicate(ir), &is_signed);
+    uint64_t c, most = width < 64 ? ((uint64_t)1 << width) - 1 : UNBOUNDED;
+    cpu_shape result = cpu_shape_cut(cpu_shape_uniform(0), min(a.bits, b.bits));
+    if (!integers || width > 64 || (p != LLVMIntULT && p != LLVMIntUGT)) return same;
+    if (p == LLVMIntULT) return below_together(&a, &b, width) ? result : same;
+    if (below_together(&b, &a, width)) return result;
+    if (!constant_of(LLVMGetOperand(ir, 1), &c) || c == (is_signed ? most >> 1 : most)) return same;
+    b.align = (int8_t)cpu_trailing_zeros(c + 1);
+    return below_together(&a, &b, width) ? result : same;
+}
+
 /* ---- Instructions ---- */
 
 static cpu_shape add(cpu_shape a, cpu_shape b, int sign, unsigned width)
@@ -242,6 +280,8 @@ static bool bitwise(LLVMOpcode opcode, cpu_shape s, uint64_t c, unsigned width, 
         s.align = (int8_t)(s.align >= 63 ? 63 : s.align > (int)c ? s.align - (int)c : 0);
     else if (opcode == LLVMOr || opcode == LLVMXor)
         s.align = (int8_t)min(s.align, cpu_trailing_zeros(c));
+    else if (opcode == LLVMAnd && s.align < cpu_trailing_zeros(c))
+        s.align = (int8_t)cpu_trailing_zeros(c);
     *result = normal(s, width);
     return true;
 }
@@ -300,25 +340,6 @@ static cpu_shape binary(const cpu_kernel *k, LLVMValueRef ir, cpu_shape a, cpu_s
     default: break;
     }
     return cpu_shape_cut(cpu_shape_uniform(0), bits);
-}
-
-/* Is a < b, or one of its relatives, the same in all lanes? So it is where the lanes' offsets fill bits below both the
- * alignment of the base and that of the uniform b: no multiple of that power of two lies between the lanes. */
-static bool compares_equally(const cpu_kernel *k, LLVMValueRef ir, cpu_shape a, cpu_shape b)
-{
-    LLVMIntPredicate p = LLVMGetICmpPredicate(ir);
-    LLVMValueRef limit = LLVMGetOperand(ir, 1);
-    uint64_t bits, c;
-    bool swapped = !cpu_shape_has_stride(&a), or_equal = p == LLVMIntULE || p == LLVMIntSLE || p == LLVMIntUGT || p == LLVMIntSGT;
-    if (p == LLVMIntEQ || p == LLVMIntNE || LLVMGetTypeKind(LLVMTypeOf(limit)) != LLVMIntegerTypeKind) return false;
-    if (swapped) {
-        cpu_shape other = a;
-        a = b, b = other, or_equal = !or_equal; /* b > a is a < b, b >= a is a <= b */
-    }
-    if (a.bits != LANE_BITS || !carries_nothing(&a, &bits) || !cpu_shape_is_uniform(&b)) return false;
-    if (!or_equal) return b.align >= 63 || bits < (uint64_t)1 << b.align;
-    /* a <= c is a < c + 1 */
-    return !swapped && constant_of(limit, &c) && (bits & ~c) == 0 && bits < (uint64_t)1 << __builtin_ctzll(~c | (uint64_t)1 << 63);
 }
 
 static cpu_shape address(const cpu_kernel *k, const cpu_value *value, cpu_shape s)
@@ -438,7 +459,6 @@ cpu_shape cpu_transfer(const cpu_kernel *k, const cpu_value *value)
     cpu_shape b = count > 1 ? cpu_shape_of(k, LLVMGetOperand(ir, 1)) : same;
     switch (opcode) {
     case LLVMCall: return call(k, value, same);
-    case LLVMICmp: return compares_equally(k, ir, a, b) ? cpu_shape_uniform(0) : same;
     case LLVMZExt:
     case LLVMSExt: return extension(k, ir, &a);
     case LLVMTrunc: return normal(a, width_of(ir));
@@ -448,6 +468,7 @@ cpu_shape cpu_transfer(const cpu_kernel *k, const cpu_value *value)
     case LLVMIntToPtr: a.align = 0; return width_of(ir) == 64 ? a : same;
     case LLVMGetElementPtr: return address(k, value, a);
     case LLVMLoad: return LLVMGetVolatile(ir) ? cpu_shape_varying() : same;
+    case LLVMICmp: return comparison(ir, a, b, same);
     case LLVMAtomicRMW:
     case LLVMAtomicCmpXchg: return cpu_shape_varying();
     case LLVMSelect: {

@@ -88,6 +88,7 @@ typedef struct ir_request {
     const char *math_library; /* path of math.bc */
     const char *target;       /* "x86-64-v3", "x86-64-v4": a CPU name of LLVM's x86 back end */
     bool debug;               /* keep what debuggers want: types and variables, not lines only */
+    bool watch;               /* keep accesses outside of private variables (outside.c) */
 } ir_request;
 
 typedef struct ir_constant_state {

@@ -147,7 +147,10 @@ kernel void votes(const int *in, ulong *out)
         if (thread_index_in_threadgroup() == 0)                                                              \
             atomic_fetch_add(&cells[7], atomic_load_explicit(&local, memory_order_relaxed));                 \
     }
-for_each_type(ATOMIC, int, uint, long, ulong, float)
+for_each_type(ATOMIC, int, uint, long, ulong)
+#ifndef OLDER_METAL /* before metal4.1 threadgroup memory has no atomic floats */
+ATOMIC(float)
+#endif
 
 #define ATOMIC_BITS(T)                                                                                       \
     kernel void counter_bits_##T(const T *in, _Atomic(T) *cells)                                             \

@@ -15,8 +15,8 @@ enum { MAX_SIMDGROUPS = TB_MAX_THREADS_PER_THREADGROUP / TB_SIMD_WIDTH, WORD = 4
 /* One access. Times are counts of events of the launch: barriers, fences, atomic operations. */
 typedef struct mark {
     uint32_t group; /* the threadgroup's number, from 1; 0: nothing */
-    uint32_t epoch; /* how many barriers of the threadgroup had ordered this memory */
-    uint32_t turn;  /* ... and how many of the SIMD-group */
+    uint32_t epoch; /* how many barriers of the threadgroup had ordered this memory; of a read: how many barriers there had been */
+    uint32_t turn;  /* the same of the SIMD-group; of a read: how many of its operations */
     uint32_t time;
     int32_t place; /* distance from the code's check_info */
     uint16_t thread;
@@ -59,7 +59,7 @@ typedef struct pending {
 struct check_races {
     const check_run *run;
     uint32_t time, group;
-    uint32_t epoch[MEMORIES], turn[MEMORIES][MAX_SIMDGROUPS];
+    uint32_t epoch[MEMORIES + 1], turn[MEMORIES + 1][MAX_SIMDGROUPS]; /* the last one: whatever they order */
     uint32_t last_barrier; /* time of the threadgroup's last barrier, whatever it orders */
     progress whole, simdgroup[MAX_SIMDGROUPS];
     uint32_t *published; /* by threadgroup, as in progress */
@@ -174,6 +174,7 @@ void check_races_barrier(check_races *races, uint32_t flags)
 {
     if (!races) return;
     races->last_barrier = ++races->time;
+    races->epoch[MEMORIES]++;
     for (int memory = 0; memory < MEMORIES; memory++) {
         if (!(flags >> memory & 1)) continue;
         races->epoch[memory]++;
@@ -182,10 +183,11 @@ void check_races_barrier(check_races *races, uint32_t flags)
     }
 }
 
-void check_races_simdgroup_barrier(check_races *races, uint32_t simdgroup, uint32_t flags)
+void check_races_meeting(check_races *races, uint32_t simdgroup, uint32_t flags)
 {
     if (!races) return;
     ++races->time;
+    races->turn[MEMORIES][simdgroup]++;
     for (int memory = 0; memory < MEMORIES; memory++) {
         if (!(flags >> memory & 1)) continue;
         races->turn[memory][simdgroup]++;
@@ -286,21 +288,23 @@ static void report(const access *a, const mark *m, bool earlier_wrote)
 
 /* ---- Accesses ---- */
 
-static bool is_ordered(const check_races *races, const mark *m, const tb_check_thread *now, int memory)
+static bool is_ordered(const check_races *races, const mark *m, bool read, const tb_check_thread *now, int memory)
 {
+    int by = read ? MEMORIES : memory;
     if (m->group != races->group) {
         if (memory == THREADGROUP) return true; /* another threadgroup's memory */
         return races->published[m->group] > m->time && races->whole.acquired;
     }
     uint32_t simdgroup = m->thread / TB_SIMD_WIDTH;
-    if (m->thread == now->index || m->epoch != races->epoch[memory]) return true;
-    if (simdgroup == now->simdgroup && m->turn != races->turn[memory][simdgroup]) return true;
+    if (m->thread == now->index || m->epoch != races->epoch[by]) return true;
+    if (simdgroup == now->simdgroup && m->turn != races->turn[by][simdgroup]) return true;
     return races->simdgroup[simdgroup].published > m->time && races->simdgroup[now->simdgroup].acquired > m->time;
 }
 
-static bool races_with(const check_races *races, const mark *m, const mark *now, const tb_check_thread *thread, int memory)
+static bool races_with(const check_races *races, const mark *m, bool read, const mark *now, const access *a)
 {
-    return m->group && (m->bytes & now->bytes) && !(m->atomic && now->atomic) && !is_ordered(races, m, thread, memory);
+    return m->group && (m->bytes & now->bytes) && !(m->atomic && now->atomic) &&
+           !is_ordered(races, m, read, &a->thread->shared, a->memory);
 }
 
 static void note_read(const check_races *races, cell *c, const mark *now, const tb_check_thread *thread, int memory)
@@ -308,8 +312,10 @@ static void note_read(const check_races *races, cell *c, const mark *now, const 
     for (int i = 0; i < 2; i++) {
         mark *m = &c->read[i];
         bool own = m->group == now->group && m->thread == now->thread && (m->bytes & ~now->bytes) == 0;
-        if (!m->group || own || (is_ordered(races, m, thread, memory) && (m->bytes & ~now->bytes) == 0)) {
+        if (!m->group || own || (is_ordered(races, m, true, thread, memory) && (m->bytes & ~now->bytes) == 0)) {
             *m = *now;
+            m->epoch = races->epoch[MEMORIES];
+            m->turn = races->turn[MEMORIES][thread->simdgroup];
             return;
         }
     }
@@ -326,7 +332,7 @@ static void visit_word(const access *a, cell *c, mark *now)
 {
     const check_races *races = a->thread->run->races;
     const tb_check_thread *thread = &a->thread->shared;
-    bool meets = races_with(races, &c->write, now, thread, a->memory);
+    bool meets = races_with(races, &c->write, false, now, a);
     now->silent = a->silent;
     if (meets && a->silent) {
         now->silent = c->write.silent; /* others that read it read what was written before */
@@ -334,7 +340,7 @@ static void visit_word(const access *a, cell *c, mark *now)
         report(a, &c->write, true);
     }
     for (int i = 0; i < 2 && a->writes && !a->silent; i++)
-        if (races_with(races, &c->read[i], now, thread, a->memory)) report(a, &c->read[i], false);
+        if (races_with(races, &c->read[i], true, now, a)) report(a, &c->read[i], false);
     if (a->writes)
         note_write(c, now);
     else
@@ -398,6 +404,10 @@ void tombac_check_race(tb_check_thread *shared, uint64_t address, uint64_t size,
     a.writes = kind != TB_CHECK_LOAD && !(how & TB_CHECK_ONLY_READS);
     check_races_settle(thread);
     if (!size || !find_cells(races, shared, &a)) return;
+    if (a.memory == THREADGROUP) {
+        bool reads = kind == TB_CHECK_LOAD || how & TB_CHECK_ONLY_READS;
+        check_fresh_note(thread, address - a.begin, size, reads, a.writes, place);
+    }
     if (kind == TB_CHECK_ATOMIC) operate(races, shared, how & TB_CHECK_ORDERED);
     if (kind == TB_CHECK_STORE && size <= KEPT) {
         races->pending.access = a;

@@ -4,7 +4,8 @@
  * What orders accesses:
  *   - one thread's own order;
  *   - a threadgroup barrier for the threads of a threadgroup, a SIMD-group barrier for those of a SIMD-group, in the memory that
- *     their flags name;
+ *     their flags name; between a read and a later write any barrier, or in a SIMD-group any of its operations, since
+ *     the read has its value by then;
  *   - between threads that no barrier joins: a fence or barrier, then an atomic operation, by the first; an atomic operation,
  *     then a fence or barrier, by the second. Operations with an order carry their fence. Which atomic variable it is is not
  *     looked at, and what one thread of a SIMD-group (in device memory: of a threadgroup) does counts for all of it: that may hide a race,
@@ -36,9 +37,10 @@ void check_races_destroy(check_races *races);
 
 /* A threadgroup begins. */
 void check_races_begin(check_races *races, const check_run *run);
-/* All threads of the threadgroup, or those of one SIMD-group, have met at a barrier with these flags. */
+/* All threads of the threadgroup have met at a barrier with these flags; those of one SIMD-group have at theirs, or in another
+ * operation (flags 0). */
 void check_races_barrier(check_races *races, uint32_t flags);
-void check_races_simdgroup_barrier(check_races *races, uint32_t simdgroup, uint32_t flags);
+void check_races_meeting(check_races *races, uint32_t simdgroup, uint32_t flags);
 /* On the thread's stack, before anybody else runs: what it wrote last is looked at. May end the launch. */
 void check_races_settle(check_thread *thread);
 

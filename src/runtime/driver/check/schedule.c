@@ -143,8 +143,8 @@ static void meet(check_run *run, uint32_t first, const tb_check_site *site, uint
         tb_error_set_location(run->error, site->place.file, site->place.line, 0);
         return;
     }
-    if (site->operation == TB_CHECK_SIMDGROUP_BARRIER)
-        check_races_simdgroup_barrier(run->races, first / TB_SIMD_WIDTH, site->flags);
+    if (site->operation != TB_CHECK_CONVERGE)
+        check_races_meeting(run->races, first / TB_SIMD_WIDTH, site->operation == TB_CHECK_SIMDGROUP_BARRIER ? site->flags : 0);
     for (uint32_t i = 0; i < count; i++) {
         if (!(active >> i & 1)) continue;
         run->threads[first + i].result = results[i];

@@ -1,8 +1,9 @@
 /* Copies between buffers of GPUs, where at least one of them has its content on the GPU.
  *
- * On one GPU and between two that reach each other's memory, the bytes go directly; between others NVIDIA's driver takes them through
- * the host by itself. What is newest on the host goes to a buffer that is on a GPU without a detour over a copy of its own. All else
- * is left to the caller, who copies in the host's memory. */
+ * On one GPU and between two that reach each other's memory, the bytes go directly; between others NVIDIA's
+ * driver takes them through the host by itself. What is newest on the host goes to a buffer that is on a GPU
+ * without a detour over a copy of its own. All else is left to the caller, who copies in the host's memory.
+ */
 #include "runtime/driver/cuda/cuda.h"
 
 typedef struct transfer {
@@ -90,8 +91,8 @@ static tombac_status close_transfer(transfer *t, tombac_status status, tombac_er
     if (t->target) {
         tombac_status one = cuda_gpu_enter(t->to_gpu, status == TOMBAC_OK ? error : NULL);
         if (status == TOMBAC_OK) status = one;
-        one = cuda_mirror_release(t->to_gpu, t->to->memory, t->to_lane->stream, good, good,
-            status == TOMBAC_OK ? error : NULL);
+        one = cuda_mirror_release(
+            t->to_gpu, t->to->memory, t->to_lane->stream, good, good, status == TOMBAC_OK ? error : NULL);
         if (status == TOMBAC_OK) status = one;
     }
     cuda_lane_return(t->from_gpu, t->from_lane);
@@ -99,11 +100,12 @@ static tombac_status close_transfer(transfer *t, tombac_status status, tombac_er
     return status;
 }
 
-tombac_status cuda_copy(
-    void *from_state, const rt_part *from, void *to_state, const rt_part *to, bool *done, tombac_error **error)
+tombac_status cuda_copy(void *from_state, const rt_part *from, void *to_state, const rt_part *to, bool *done,
+    tombac_error **error)
 {
     transfer t = {.from_gpu = from_state, .to_gpu = to_state, .from = from, .to = to};
-    bool here = cuda_mirror_is_there(t.from_gpu, from->memory), there = cuda_mirror_is_there(t.to_gpu, to->memory);
+    bool here = cuda_mirror_is_there(t.from_gpu, from->memory),
+         there = cuda_mirror_is_there(t.to_gpu, to->memory);
     if (to->memory->foreign || (!here && (!there || to->size == to->memory->size))) return TOMBAC_OK;
     *done = true;
     tombac_status status = open_target(&t, error);

@@ -94,9 +94,13 @@ void cuda_gpu_close(cuda_gpu *gpu);
 /* Makes the context current, unless the GPU is busy. */
 tombac_status cuda_gpu_enter(cuda_gpu *gpu, tombac_error **error);
 
+/* To free what is on the GPU: unless that is busy. On a broken one CUDA's calls fail at once. */
+bool cuda_gpu_enter_to_free(cuda_gpu *gpu);
+
 /* A lane for one launch, with the context entered; NULL *lane on failure. */
 tombac_status cuda_lane_take(cuda_gpu *gpu, cuda_lane **lane, tombac_error **error);
 void cuda_lane_return(cuda_gpu *gpu, cuda_lane *lane);
+void cuda_lane_free(cuda_gpu *gpu, cuda_lane *lane);
 /* Memory of the GPU that any stream may use; what is idle is moved out for it where the GPU is full. */
 tombac_status cuda_allocate(cuda_gpu *gpu, size_t size, cuda_address *address, tombac_error **error);
 void cuda_free(cuda_gpu *gpu, cuda_address address);

@@ -64,7 +64,7 @@ static void unload(rt_code *handle)
 {
     cuda_code *code = (cuda_code *)handle;
     if (!code) return;
-    if (code->module && cuda_gpu_enter(code->gpu, NULL) == TOMBAC_OK) {
+    if (code->module && cuda_gpu_enter_to_free(code->gpu)) {
         cuda_graphs_drop(code->gpu);
         code->gpu->api.module_unload(code->module);
     }

@@ -1,9 +1,9 @@
 /* Failures that end all work on a GPU.
  *
- * After an illegal address and its like CUDA refuses every call, and neither resetting the primary context nor destroying it and
- * making another changes that while the process lives (seen with driver 580). CUDA does not say which kernel it was, and all that
- * were at work meet the error. So who meets it first tells it with the names of all of them; later calls are refused with what was
- * told then. */
+ * After an illegal address and its like CUDA refuses every call, and neither resetting the primary context
+ * nor destroying it and making another changes that while the process lives (seen with driver 580). CUDA does
+ * not say which kernel it was, and all that were at work meet the error. So who meets it first tells it with
+ * the names of all of them; later calls are refused with what was told then. */
 #include "runtime/driver/cuda/cuda.h"
 
 #include <string.h>
@@ -53,7 +53,8 @@ static void describe_running(const cuda_gpu *gpu, tb_text *text)
     size_t count = collect_names(gpu, names);
     if (!count) tb_text_puts(text, "a kernel of another user of CUDA in this process");
     if (count) tb_text_puts(text, count > 1 ? "one of the kernels " : "kernel ");
-    for (size_t i = 0; i < count && i < MOST_NAMES; i++) tb_text_printf(text, "%s'%s'", i ? ", " : "", names[i]);
+    for (size_t i = 0; i < count && i < MOST_NAMES; i++)
+        tb_text_printf(text, "%s'%s'", i ? ", " : "", names[i]);
     if (count > MOST_NAMES) tb_text_puts(text, " and more");
 }
 
@@ -64,7 +65,9 @@ tombac_status cuda_check_alive(cuda_gpu *gpu, tombac_error **error)
     pthread_mutex_lock(&gpu->mutex);
     const char *broken = gpu->broken;
     pthread_mutex_unlock(&gpu->mutex);
-    return broken ? tb_fail(error, TOMBAC_ERROR_KERNEL, "the GPU does no further work in this process, since %s", broken) : TOMBAC_OK;
+    return broken ? tb_fail(error, TOMBAC_ERROR_KERNEL,
+                        "the GPU does no further work in this process, since %s", broken)
+                  : TOMBAC_OK;
 }
 
 /* Notes the end; true if it is news. */

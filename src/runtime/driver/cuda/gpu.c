@@ -2,14 +2,20 @@
  * share. */
 #include "runtime/driver/cuda/cuda.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { OLDEST = 80, NOT_WITH_DEFAULT_STREAM = 1 };
 
 /* ---- Lanes ---- */
 
-static void free_lane(cuda_gpu *gpu, cuda_lane *lane)
+/* What a busy GPU has is left to it: CUDA could wait for its end. */
+void cuda_lane_free(cuda_gpu *gpu, cuda_lane *lane)
 {
+    if (atomic_load(&gpu->busy)) {
+        free(lane);
+        return;
+    }
     if (lane->records) gpu->api.free(lane->records, lane->stream);
     if (lane->begin) gpu->api.event_destroy(lane->begin);
     if (lane->end) gpu->api.event_destroy(lane->end);
@@ -25,7 +31,7 @@ static tombac_status make_lane(cuda_gpu *gpu, cuda_lane **lane, tombac_error **e
     if (!result) result = gpu->api.event_create(&made->begin, 0);
     if (!result) result = gpu->api.event_create(&made->end, 0);
     if (result)
-        free_lane(gpu, made);
+        cuda_lane_free(gpu, made);
     else
         *lane = made;
     return cuda_check(gpu, result, "preparing a launch", error);
@@ -61,7 +67,9 @@ tombac_status cuda_allocate(cuda_gpu *gpu, size_t size, cuda_address *address, t
     } while (result == CUDA_ERROR_MEMORY && cuda_mirror_evict(gpu));
     if (!result) result = gpu->api.stream_wait(gpu->memory);
     if (result) *address = 0;
-    return cuda_check(gpu, result, "allocating memory on the GPU", error);
+    char doing[64];
+    snprintf(doing, sizeof doing, "allocating %zu bytes on the GPU", size);
+    return cuda_check(gpu, result, doing, error);
 }
 
 void cuda_free(cuda_gpu *gpu, cuda_address address)
@@ -73,24 +81,23 @@ void cuda_free(cuda_gpu *gpu, cuda_address address)
 
 void cuda_gpu_close(cuda_gpu *gpu)
 {
-    if (atomic_load(&gpu->busy)) return; /* the context must stay, and closing it could wait for ever */
-    if (gpu->context && cuda_gpu_enter(gpu, NULL) == TOMBAC_OK) {
-        cuda_graphs_drop(gpu);
-        for (cuda_lane *lane; (lane = gpu->lanes);) {
-            gpu->lanes = lane->next;
-            free_lane(gpu, lane);
-        }
-        if (gpu->memory) gpu->api.stream_destroy(gpu->memory);
+    /* Where the GPU is busy, the context must stay, and closing it could wait for ever; where it is broken, calls fail at once. */
+    bool busy = atomic_load(&gpu->busy);
+    if (gpu->context && cuda_gpu_enter_to_free(gpu)) cuda_graphs_drop(gpu);
+    for (cuda_lane *lane; (lane = gpu->lanes);) {
+        gpu->lanes = lane->next;
+        cuda_lane_free(gpu, lane);
     }
+    if (gpu->memory && !busy) gpu->api.stream_destroy(gpu->memory);
     if (gpu->has_mutex) {
         pthread_mutex_destroy(&gpu->mutex);
         pthread_mutex_destroy(&gpu->collecting);
         pthread_cond_destroy(&gpu->released);
     }
-    if (gpu->context) gpu->api.context_release(gpu->device);
+    if (gpu->context && !busy) gpu->api.context_release(gpu->device);
     gpu->context = NULL;
     free(gpu->broken);
-    cuda_api_close(&gpu->api);
+    if (!busy) cuda_api_close(&gpu->api);
 }
 
 static tombac_status open_device(cuda_gpu *gpu, size_t number, tombac_error **error)
@@ -143,6 +150,11 @@ tombac_status cuda_gpu_open(cuda_gpu *gpu, size_t number, tombac_error **error)
     if (status == TOMBAC_OK) status = open_memory(gpu, error);
     if (status != TOMBAC_OK) cuda_gpu_close(gpu);
     return status;
+}
+
+bool cuda_gpu_enter_to_free(cuda_gpu *gpu)
+{
+    return !atomic_load(&gpu->busy) && gpu->api.context_set(gpu->context) >= 0; /* whatever it says */
 }
 
 tombac_status cuda_gpu_enter(cuda_gpu *gpu, tombac_error **error)

@@ -1,9 +1,10 @@
 /* Scripts, the launches of a sequence as bytes, and CUDA graphs of scripts that come again.
  *
- * A launch by itself costs the driver 2.8 us, one in a graph that was launched before 0.55 us; making the graph and launching it for
- * the first time takes as long as the launches would (on an H200, driver 580). So a script that was seen once before becomes a graph,
- * and the same bytes, addresses and arguments included, launch it from then on. A graph is known by its whole script; the least
- * recently used ones go, and all do when a kernel is unloaded, as its address may come to mean another. */
+ * A launch by itself costs the driver 2.8 us, one in a graph that was launched before 0.55 us; making the
+ * graph and launching it for the first time takes as long as the launches would (on an H200, driver 580). So
+ * a script that was seen once before becomes a graph, and the same bytes, addresses and arguments included,
+ * launch it from then on. A graph is known by its whole script; the least recently used ones go, and all do
+ * when a kernel is unloaded, as its address may come to mean another. */
 #include "runtime/driver/cuda/cuda.h"
 
 #include <stdlib.h>
@@ -12,7 +13,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* Launches, bytes: shorter scripts gain little, and longer ones would cost more memory than they are worth. */
+/* Launches, bytes: shorter scripts gain little, and longer ones would cost more memory than they are worth.
+ */
 enum { LEAST = 4, MOST = 16384, MOST_BYTES = 4 << 20, MOST_GRAPHS = 16, CAPTURE_THREAD = 1 };
 
 struct cuda_graph {
@@ -57,7 +59,8 @@ void cuda_script_free(cuda_script *script)
 }
 
 /* Without a graph. `parameters` has room. */
-static cuda_result launch_each(const cuda_gpu *gpu, const cuda_script *script, cuda_stream *stream, void **parameters)
+static cuda_result launch_each(
+    const cuda_gpu *gpu, const cuda_script *script, cuda_stream *stream, void **parameters)
 {
     cuda_result result = 0;
     char *at = script->bytes.data;
@@ -71,8 +74,8 @@ static cuda_result launch_each(const cuda_gpu *gpu, const cuda_script *script, c
             parameters[k] = at + sizeof size;
             at += sizeof size + size;
         }
-        result = gpu->api.launch(s.start.function, s.start.grid[0], s.start.grid[1], s.start.grid[2], s.start.block, 1, 1,
-            s.start.shared, stream, parameters, NULL);
+        result = gpu->api.launch(s.start.function, s.start.grid[0], s.start.grid[1], s.start.grid[2],
+            s.start.block, 1, 1, s.start.shared, stream, parameters, NULL);
     }
     return result;
 }
@@ -108,7 +111,8 @@ void cuda_graphs_drop(cuda_gpu *gpu)
     pthread_mutex_unlock(&gpu->mutex);
 }
 
-/* The script's graph, made busy and first of the list; NULL: it was not seen before, or is at work. It is known from now on. */
+/* The script's graph, made busy and first of the list; NULL: it was not seen before, or is at work. It is
+ * known from now on. */
 static cuda_graph *find(cuda_gpu *gpu, const cuda_script *script)
 {
     uint64_t hash = XXH3_64bits(script->bytes.data, script->bytes.size);
@@ -137,7 +141,8 @@ static cuda_graph *find(cuda_gpu *gpu, const cuda_script *script)
 }
 
 /* Makes the graph; where that fails, it is not tried again. */
-static void make(cuda_gpu *gpu, cuda_graph *graph, const cuda_script *script, cuda_stream *stream, void **parameters)
+static void make(
+    cuda_gpu *gpu, cuda_graph *graph, const cuda_script *script, cuda_stream *stream, void **parameters)
 {
     cuda_graph_plan *plan = NULL;
     cuda_result result = gpu->api.capture_begin(stream, CAPTURE_THREAD);
@@ -155,7 +160,8 @@ static cuda_result run_graph(
     cuda_gpu *gpu, cuda_graph *graph, const cuda_script *script, cuda_stream *stream, void **parameters)
 {
     if (!graph->exec) make(gpu, graph, script, stream, parameters);
-    return graph->exec ? gpu->api.graph_launch(graph->exec, stream) : launch_each(gpu, script, stream, parameters);
+    return graph->exec ? gpu->api.graph_launch(graph->exec, stream)
+                       : launch_each(gpu, script, stream, parameters);
 }
 
 tombac_status cuda_script_run(
@@ -167,7 +173,8 @@ tombac_status cuda_script_run(
     if (!parameters) return tb_fail_memory(error);
     bool fits = script->count >= LEAST && script->count <= MOST && script->bytes.size <= MOST_BYTES;
     *used = fits ? find(gpu, script) : NULL;
-    cuda_result result = *used ? run_graph(gpu, *used, script, stream, parameters) : launch_each(gpu, script, stream, parameters);
+    cuda_result result = *used ? run_graph(gpu, *used, script, stream, parameters)
+                               : launch_each(gpu, script, stream, parameters);
     free(parameters);
     return cuda_check(gpu, result, "starting the kernels", error);
 }

@@ -335,7 +335,10 @@ static tombac_status close_batch(batch *b, tombac_status status)
     if (status != TOMBAC_OK && !b->abandoned && !b->ran && b->lane) b->ran = !b->api->stream_wait(b->stream);
     tombac_status closed =
         cuda_uses_close(&b->uses, b->ran, b->abandoned, status == TOMBAC_OK ? b->error : NULL);
-    if (!b->abandoned) cuda_lane_return(b->gpu, b->lane);
+    if (b->abandoned)
+        cuda_lane_free(b->gpu, b->lane); /* the GPU is busy */
+    else
+        cuda_lane_return(b->gpu, b->lane);
     free(b->parameters);
     free(b->sizes);
     free(b->values);

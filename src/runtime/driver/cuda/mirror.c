@@ -212,7 +212,7 @@ void cuda_mirror_drop(void *state, rt_memory *memory)
     unlink_mirror(gpu, mirror);
     while (mirror->users) pthread_cond_wait(&gpu->released, &gpu->mutex); /* somebody is moving it out */
     pthread_mutex_unlock(&gpu->mutex);
-    if (cuda_gpu_enter(gpu, NULL) == TOMBAC_OK) { /* else the GPU may still be at work on it */
+    if (cuda_gpu_enter_to_free(gpu)) { /* else the GPU may still be at work on it */
         displace(gpu, mirror);
         if (mirror->registered) gpu->api.host_unregister(memory->contents);
     }

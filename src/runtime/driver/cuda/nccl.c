@@ -1,9 +1,10 @@
-/* Collective operations of several GPUs through NCCL, NVIDIA's library, which is looked for when a group is opened: the file that
- * $TOMBAC_NCCL names, else libnccl.so.2. Names and values are those of NVIDIA's nccl.h.
+/* Collective operations of several GPUs through NCCL, NVIDIA's library, which is looked for when a group is
+ * opened: the file that $TOMBAC_NCCL names, else libnccl.so.2. Names and values are those of NVIDIA's nccl.h.
  *
- * One process has all GPUs, so a group is made by ncclCommInitAll, and a collective is one call for each GPU between ncclGroupStart and
- * ncclGroupEnd, on a stream of each. NCCL's kernels wait for each other: two collectives must not be started in different orders on
- * two GPUs, so each is run to its end with the locks of all its GPUs held, taken in the order of their addresses. */
+ * One process has all GPUs, so a group is made by ncclCommInitAll, and a collective is one call for each GPU
+ * between ncclGroupStart and ncclGroupEnd, on a stream of each. NCCL's kernels wait for each other: two
+ * collectives must not be started in different orders on two GPUs, so each is run to its end with the locks
+ * of all its GPUs held, taken in the order of their addresses. */
 #include "runtime/driver/cuda/cuda.h"
 
 #include <dlfcn.h>
@@ -20,11 +21,13 @@ typedef struct nccl_comm nccl_comm;
     X(start, ncclGroupStart, (void))                                                                         \
     X(end, ncclGroupEnd, (void))                                                                             \
     X(all_reduce, ncclAllReduce,                                                                             \
-        (const void *from, void *to, size_t count, int type, int reduction, nccl_comm *comm, cuda_stream *stream))            \
+        (const void *from, void *to, size_t count, int type, int reduction, nccl_comm *comm,                 \
+            cuda_stream *stream))                                                                            \
     X(all_gather, ncclAllGather,                                                                             \
         (const void *from, void *to, size_t count, int type, nccl_comm *comm, cuda_stream *stream))          \
     X(broadcast, ncclBroadcast,                                                                              \
-        (const void *from, void *to, size_t count, int type, int root, nccl_comm *comm, cuda_stream *stream))
+        (const void *from, void *to, size_t count, int type, int root, nccl_comm *comm,                      \
+            cuda_stream *stream))
 
 enum { NCCL_I8 = 0, NCCL_U8, NCCL_I32, NCCL_U32, NCCL_I64, NCCL_U64, NCCL_F16, NCCL_F32, NCCL_BF16 = 9 };
 enum { NCCL_SUM = 0, NCCL_MAX = 2, NCCL_MIN = 3 };
@@ -90,14 +93,15 @@ static tombac_status check(const nccl_api *api, nccl_result result, const char *
 {
     if (!result) return TOMBAC_OK;
     const char *text = api->error_text(result);
-    return tb_fail(error, TOMBAC_ERROR_KERNEL, "%s: %s (NCCL's error %d)", doing, text ? text : "no description", result);
+    return tb_fail(error, TOMBAC_ERROR_KERNEL, "%s: %s (NCCL's error %d)", doing,
+        text ? text : "no description", result);
 }
 
 /* ---- Groups ---- */
 
 static int by_address(const void *a, const void *b)
 {
-    uintptr_t x = (uintptr_t) * (cuda_gpu *const *)a, y = (uintptr_t) * (cuda_gpu *const *)b;
+    uintptr_t x = (uintptr_t)*(cuda_gpu *const *)a, y = (uintptr_t)*(cuda_gpu *const *)b;
     return x < y ? -1 : x > y;
 }
 
@@ -107,7 +111,8 @@ static tombac_status check_members(const group *g, tombac_error **error)
     for (size_t i = 0; i < g->count; i++)
         for (size_t k = 0; k < i; k++)
             if (g->members[i].gpu->device == g->members[k].gpu->device)
-                return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "no NCCL: members %zu and %zu are the same GPU", k, i);
+                return tb_fail(
+                    error, TOMBAC_ERROR_UNSUPPORTED, "no NCCL: members %zu and %zu are the same GPU", k, i);
     return TOMBAC_OK;
 }
 
@@ -124,8 +129,8 @@ static tombac_status init_all(group *g, tombac_error **error)
         nccl_result result = g->api.init_all(comms, (int)g->count, devices);
         if (result) {
             const char *text = g->api.error_text(result);
-            status = tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "no NCCL: it cannot use these GPUs: %s (error %d)",
-                text ? text : "no description", result);
+            status = tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,
+                "no NCCL: it cannot use these GPUs: %s (error %d)", text ? text : "no description", result);
         }
     }
     for (size_t i = 0; i < g->count && status == TOMBAC_OK; i++) g->members[i].comm = comms[i];
@@ -192,7 +197,8 @@ static int type_of(tombac_type type)
     return -1;
 }
 
-static tombac_status find_part(member *m, const rt_part *part, bool written, cuda_address *address, tombac_error **error)
+static tombac_status find_part(
+    member *m, const rt_part *part, bool written, cuda_address *address, tombac_error **error)
 {
     char *contents = part->memory->contents;
     rt_binding binding = {.address = contents + part->offset,
@@ -206,7 +212,8 @@ static tombac_status find_part(member *m, const rt_part *part, bool written, cud
 /* Brings the member's memory to its GPU. */
 static tombac_status open_member(member *m, const rt_collective *what, size_t i, tombac_error **error)
 {
-    bool sends = what->kind != RT_BROADCAST || i == what->root, receives = what->kind != RT_BROADCAST || i != what->root;
+    bool sends = what->kind != RT_BROADCAST || i == what->root,
+         receives = what->kind != RT_BROADCAST || i != what->root;
     tombac_status status = cuda_lane_take(m->gpu, &m->lane, error);
     if (status != TOMBAC_OK) return status;
     m->used = true;
@@ -258,7 +265,8 @@ static tombac_status wait_members(group *g, tombac_status status, tombac_error *
         tombac_error **first = status == TOMBAC_OK ? error : NULL;
         tombac_status one = cuda_gpu_enter(m->gpu, first);
         if (one == TOMBAC_OK)
-            one = cuda_check(m->gpu, m->gpu->api.stream_wait(m->lane->stream), "running a collective operation", first);
+            one = cuda_check(
+                m->gpu, m->gpu->api.stream_wait(m->lane->stream), "running a collective operation", first);
         if (status == TOMBAC_OK) status = one;
     }
     return status;
@@ -289,7 +297,8 @@ tombac_status cuda_collect(void *opened, const rt_collective *what, bool *done, 
     *done = true;
     for (size_t i = 0; i < g->count; i++) pthread_mutex_lock(&g->order[i]->collecting);
     tombac_status status = TOMBAC_OK;
-    for (size_t i = 0; i < g->count && status == TOMBAC_OK; i++) status = open_member(&g->members[i], what, i, error);
+    for (size_t i = 0; i < g->count && status == TOMBAC_OK; i++)
+        status = open_member(&g->members[i], what, i, error);
     if (status == TOMBAC_OK) status = run_members(g, what, error);
     status = wait_members(g, status, error);
     status = close_members(g, status, error);

@@ -94,7 +94,7 @@ kernel void many_collectives(device uint *out, constant ushort *distances, uint 
 
 // What positions and arguments give is made again behind a barrier: nothing is kept in the context (parameter 4 here).
 // RUN made-again: emit --what simd --target x86-64-v4 --kernel made_again
-// CHECK made-again: define internal .*@tombac.step.rows0\(ptr addrspace\(1\) %0, (ptr|i32) [\w ]*%1, i32 %2, ptr [\w ]*%3, ptr [-"\w ]*%4
+// CHECK made-again: define internal .*@tombac.step.rows0\(ptr addrspace\(1\) %0, (ptr|i32) [\w() ]*%1, i32 %2, ptr [\w ]*%3, ptr [-"\w ]*%4
 // NOT made-again: (store|load|getelementptr) .*ptr %4[ ,]
 kernel void made_again(device uint *out, uint i [[thread_index_in_threadgroup]])
 {
@@ -209,17 +209,79 @@ kernel void exchange_any(device const uint *in, device const uint *at, device ui
     out[x] = in[ulong(x) * stride + 3];
 }
 
-// Each lane's run of 16 halves: all of them in one group, through casts of the address, by whole registers; words are put in order
-// before halves.
+// Each lane's run of 16 halves: all of them in one group, through casts of the address, by whole registers. As floats, which
+// they all become, they are converted where they are loaded, and permuted then; as 16-bit numbers, words are put in order first.
 // RUN half-rows: emit --what simd --target x86-64-v4 --threadgroup 128,1,1 --kernel half_rows
-// CHECK half-rows: load <16 x i32>
+// CHECK half-rows: (%\d+) = load <16 x half>[^\n]*\n\s*%\d+ = fpext <16 x half> \1 to <16 x float>
 // NOT half-rows: load <(4|8) x (half|i16|i32)>
 // NOT half-rows: load (half|i16),
+// NOT half-rows: shufflevector <\d+ x (half|i16)>
+// RUN half-words: emit --what simd --target x86-64-v4 --threadgroup 128,1,1 --kernel half_words
+// CHECK half-words: load <16 x i32>
+// NOT half-words: load <(4|8) x (half|i16|i32)>
 kernel void half_rows(device const half4 *in, device float *out, uint i [[thread_index_in_threadgroup]])
 {
     float sum = 0;
     for (short k = 0; k < 4; k++) sum += dot(float4(in[i * 4 + k]), float4(1, 2, 3, 4));
     out[i] = sum;
+}
+kernel void half_words(device const ushort4 *in, device uint *out, uint i [[thread_index_in_threadgroup]])
+{
+    uint sum = 0;
+    for (short k = 0; k < 4; k++) sum += in[i * 4 + k].x * 3u + in[i * 4 + k].y * 5u + in[i * 4 + k].z * 7u + in[i * 4 + k].w;
+    out[i] = sum;
+}
+
+// Runs as long as a register come in halves: inserts from memory do the work of a round of permutes. What the registers do not
+// hold lies within cache lines.
+// RUN float-rows: emit --what simd --target x86-64-v4 --threadgroup 128,1,1 --kernel float_rows
+// CHECK float-rows: load <8 x float>
+// NOT float-rows: load <16 x float>
+// RUN aligned-stack: emit --what asm --engine cpu --target x86-64-v4 --threadgroup 128,1,1 --kernel float_rows
+// CHECK aligned-stack: andq\s+\$-64, %rsp
+kernel void float_rows(device const float4 *a, device const float4 *b, device float *out, uint i [[thread_index_in_threadgroup]])
+{
+    float sum = 0;
+    for (short k = 0; k < 4; k++) sum += dot(a[i * 4 + k], b[i * 4 + k]);
+    out[i] = sum;
+}
+
+// All lanes leave a loop together if the numbers that they count from lie in one aligned stretch and the bound begins another.
+// RUN together: emit --what simd --target x86-64-v4 --threadgroup 256,1,1 --kernel together
+// NOT together: <32 x i1>
+// RUN apart: emit --what simd --target x86-64-v4 --threadgroup 256,1,1 --kernel apart
+// CHECK apart: <32 x i1>
+kernel void together(device const float *in, device float *out, uint t [[thread_position_in_threadgroup]], uint g [[threadgroup_position_in_grid]])
+{
+    float sum = 0;
+    for (uint i = t; i < 768; i += 256) sum += in[g * 1024 + i];
+    if (int(g << 8) + int(t) <= 4095) out[g * 256 + t] = sum;
+}
+kernel void apart(device const float *in, device float *out, uint t [[thread_position_in_threadgroup]], uint g [[threadgroup_position_in_grid]])
+{
+    float sum = 0;
+    for (uint i = t; i < 760; i += 256) sum += in[g * 1024 + i];
+    out[g * 256 + t] = sum;
+}
+
+// The extremum of halves over the lanes is found in floats: x86 has none of halves, and LLVM would call fmaxf.
+// RUN half-max: emit --what asm --engine cpu --target x86-64-v4 --kernel half_max
+// NOT half-max: fm(ax|in)f
+// RUN half-max-v3: emit --what asm --engine cpu --target x86-64-v3 --kernel half_max
+// NOT half-max-v3: fm(ax|in)f
+kernel void half_max(device const half *in, device half *out, uint i [[thread_position_in_grid]])
+{
+    out[i] = simd_max(in[i]) - simd_min(in[i ^ 1]) + quad_max(in[i ^ 2]);
+}
+
+// What all threads of a threadgroup compute from its position is computed once, not for each SIMD-group.
+// RUN once: emit --what simd --target x86-64-v4 --threadgroup 256,1,1 --kernel once
+// NOT once: (sdiv i32[\s\S]*){2}
+kernel void once(device const float *in, device half *out, uint t [[thread_position_in_threadgroup]], uint2 g [[threadgroup_position_in_grid]])
+{
+    if (g.x >= 1000) return;
+    int row = int(g.y) / 7;
+    out[row * 256 + t] = half(in[g.x * 256 + t]);
 }
 
 // What a loop divides by and does not change is divided once.
