@@ -48,7 +48,7 @@ void cpu_prepare(cpu_kernel *k)
 {
     replace_unreachable(k);
     if (has_vectors(k)) run_passes(k, "function(scalarizer<load-store>,instcombine<no-verify-fixpoint>,dce)");
-    run_passes(k, "function(lower-switch,mergereturn,fix-irreducible,unify-loop-exits,loop-simplify,lcssa)");
+    run_passes(k, "function(lower-switch,unreachableblockelim,mergereturn,fix-irreducible,unify-loop-exits,loop-simplify,lcssa)");
     cpu_barrier_split(k); /* last: phis before a barrier go to the block in front */
 }
 

@@ -40,6 +40,6 @@ tombac_status ir_optimise(ir_kernel *kernel, tombac_error **error)
     if (kernel->gpu) return ir_run_passes(kernel, "function(sroa," COMBINE ",gvn,simplifycfg,dce),globaldce", error);
     return ir_run_passes(kernel,
         "function(sroa," COMBINE ",gvn,simplifycfg,dce,scalarizer," COMBINE ",dce,"
-        LAST_HOIST "lower-switch,mergereturn,fix-irreducible,unify-loop-exits,loop-simplify,lcssa),globaldce",
+        LAST_HOIST "lower-switch,unreachableblockelim,mergereturn,fix-irreducible,unify-loop-exits,loop-simplify,lcssa),globaldce",
         error);
 }
