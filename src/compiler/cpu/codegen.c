@@ -2,7 +2,7 @@
  *
  * The pass list is the study's "medium" one: the code that default<O2> makes is not faster, and it takes
  * three times as long. Both machine schedulers are off: on the huge straight-line blocks of this engine they
- * take most of the time and add spills. */
+ * take most of the time and add spills. Nor are instructions sunk, see keep_order. */
 #include "compiler/cpu/cpu.h"
 
 #include <llvm-c/Analysis.h>
@@ -22,7 +22,7 @@ static const char debug_passes[] = "function(mem2reg,instsimplify),always-inline
 void cpu_set_llvm_options(void)
 {
     const char *const arguments[] = {
-        "tombac", "-disable-post-ra", "-enable-misched=false", "-unroll-threshold=1500"};
+        "tombac", "-disable-post-ra", "-enable-misched=false", "-disable-machine-sink", "-unroll-threshold=1500"};
     LLVMParseCommandLineOptions(sizeof arguments / sizeof *arguments, arguments, "");
 }
 
@@ -48,7 +48,7 @@ tombac_status cpu_target_machine(const char *target, LLVMTargetMachineRef *machi
     return TOMBAC_OK;
 }
 
-/* Instcombine sinks instructions into the only block that uses them, as behind a loop's safe point, in the order in which
+/* Instcombine, like the pass for machine code, sinks instructions into the only block that uses them, as behind a loop's safe point, in the order in which
  * it meets them; code generation keeps the order of a block, and what the vectoriser emitted so that few registers are in
  * use at a time would need all of them. Scalar passes, which come before, sink. */
 static void keep_order(void)
