@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Kernels on an NVIDIA GPU through Tombac, unmodified ggml ones and those of bench/kernels, against PyTorch in the same process.
 
-Usage: device.py [--build FOLDER] [--checkout GGML] [--device cuda] [--filter TEXT] [--rounds N] [--json FILE] [--fill]
+Usage: device.py [--build FOLDER] [--checkout GGML] [--device cuda] [--filter EXPRESSION] [--rounds N] [--json FILE] [--fill]
 
-Times are the GPU's own (events), medians of interleaved rounds after a warm-up, on fresh random data. Every result is compared with
-one computed by PyTorch in double precision where that is possible; a wrong one fails the run. Without PyTorch there is nothing to
+Times are medians of interleaved rounds after a warm-up, on fresh random data: of a peer the GPU's own (events round ten calls), of
+Tombac what each further launch adds to a sequence. Every result is compared with one computed by PyTorch in double precision where that is possible; a wrong one fails the run. Without PyTorch there is nothing to
 compare with, and the program says so and ends. `--fill` only compiles the kernels, for a machine that has no compiler (tests/device).
 The last lines measure what a launch costs: the host's time for one empty kernel, and for each of many in a sequence."""
 import argparse
@@ -12,6 +12,7 @@ import ctypes as c
 import importlib.util
 import json
 import pathlib
+import re
 import statistics
 import sys
 import time
@@ -206,9 +207,15 @@ def run_case(torch, case, metal, rounds):
     given = {i: v for i, v in case.arguments.items() if isinstance(i, int)}
     tensors = {i: torch.from_numpy(v).cuda() for i, v in arrays.items() if v.dtype != np.uint8}
     run, read = metal.launch(case.kernel, given, case.groups, case.group, case.constants or {}, case.shared or {})
-    run()
+    run.once()
+    result = read(case.output).copy()
+    generic = min(run() for _ in range(3))
+    run.settle()
+    run.once()
+    if not arrays[case.output].any() and result.tobytes() != read(case.output).tobytes():  # else it works in place
+        print(f"{case.name}: specialised code gives other bits", flush=True)
     expected = case.expected(torch, tensors)
-    found = torch.from_numpy(read(case.output).copy()).cuda().double().reshape(expected.shape)
+    found = torch.from_numpy(result).cuda().double().reshape(expected.shape)
     scale = expected.double().pow(2).mean().sqrt().item()
     error = ((found - expected).abs().max() / scale).item()
     peer = case.peer(torch, tensors) if case.peer else None
@@ -216,17 +223,31 @@ def run_case(torch, case, metal, rounds):
     for i in range(rounds + 1):
         mine.append(run())
         if peer:
-            others.append(events(torch, peer, 3))
+            others.append(events(torch, peer, 10))
     seconds, other = statistics.median(mine[1:]), statistics.median(others[1:]) if peer else None
-    return {"name": case.name, "seconds": seconds, "error": error, "right": error <= case.tolerance, "peer": case.peer_name,
+    return {"name": case.name, "seconds": seconds, "seconds_not_specialised": generic, "error": error, "right": error <= case.tolerance, "peer": case.peer_name,
             "peer_seconds": other, "gigabytes_per_second": case.moved / seconds / 1e9 if case.moved else None,
             "teraflops": case.operations / seconds / 1e12 if case.operations else None}
 
 
+def run_sequence(metal, launch, count):
+    """Seconds until `count` launches that follow each other are submitted, and until they have ended."""
+    sequence, operation = c.c_void_p(), c.c_void_p()
+    begin = time.perf_counter()
+    metal.call("sequence_begin", metal.device, c.byref(sequence))
+    for _ in range(count):
+        metal.lib.tombac_sequence_add(sequence, launch, None)
+    metal.call("sequence_end", sequence, c.byref(operation))
+    middle = time.perf_counter()
+    metal.call("operation_wait", operation, c.c_double(-1))
+    end = time.perf_counter()
+    metal.lib.tombac_operation_release(operation)
+    return middle - begin, end - begin
+
+
 def launch_costs(metal, seconds=0.5):
     """Host seconds for an empty kernel, and for each of 1000 in a sequence."""
-    lib = metal.lib
-    run, _ = metal.launch("empty", {}, (1, 1, 1), (32, 1, 1), {}, {})
+    run = metal.launch("empty", {}, (1, 1, 1), (32, 1, 1), {}, {})[0].once
     for _ in range(100):
         run()
     count, begin = 0, time.perf_counter()
@@ -234,18 +255,7 @@ def launch_costs(metal, seconds=0.5):
         run()
         count += 1
     alone = (time.perf_counter() - begin) / count
-    best = 1e9
-    for _ in range(5):
-        sequence, operation = c.c_void_p(), c.c_void_p()
-        begin = time.perf_counter()
-        metal.call("sequence_begin", metal.device, c.byref(sequence))
-        for _ in range(1000):
-            lib.tombac_sequence_add(sequence, metal.last_launch, None)
-        metal.call("sequence_end", sequence, c.byref(operation))
-        middle = time.perf_counter()
-        metal.call("operation_wait", operation, c.c_double(-1))
-        best = min(best, (time.perf_counter() - middle) / 1000)
-        lib.tombac_operation_release(operation)
+    best = min((total - submitting) / 1000 for submitting, total in (run_sequence(metal, metal.last_launch, 1000) for _ in range(5)))
     return alone, best
 
 
@@ -268,15 +278,16 @@ def main():
         return libraries[path]
 
     class Timed(bench_ggml.Metal):
-        """Runs return the GPU's seconds."""
+        """Kernels are specialised for their arguments, as in a program after 64 launches. Runs return a launch's seconds."""
         def launch(self, *arguments):
             run, read = super().launch(*arguments)
-            self.lib.tombac_launch_seconds.restype = c.c_double
             handle = self.last_launch
 
-            def timed():
-                run()
-                return self.lib.tombac_launch_seconds(handle)
+            def timed():  # long enough, 20 ms, for the host's own time not to matter
+                some = max(run_sequence(self, handle, 4)[1] / 4, 1e-6)
+                count = min(max(int(20e-3 / some), 4), 200)
+                return (run_sequence(self, handle, count + 2)[1] - run_sequence(self, handle, 2)[1]) / count
+            timed.once, timed.settle = run, run.settle
             return timed, read
 
     empty = pathlib.Path("/tmp/tombac-empty.metal")
@@ -294,12 +305,13 @@ def main():
         del source, target
     for group in all_cases(o.checkout):
         for case in group():
-            if o.filter not in case.name:
+            if not re.search(o.filter, case.name):
                 continue
             metal = open_source(case.source)
-            if o.fill:
-                metal.launch(case.kernel, {i: v for i, v in case.arguments.items() if isinstance(v, dict) or np.ndim(v) == 0},
-                             case.groups, case.group, case.constants or {}, {})
+            if o.fill:  # nothing is computed, so small buffers will do
+                given = {i: v if isinstance(v, dict) or np.ndim(v) == 0 else np.zeros(64, np.uint8)
+                         for i, v in case.arguments.items() if isinstance(i, int)}
+                metal.launch(case.kernel, given, case.groups, case.group, case.constants or {}, case.shared or {})[0].settle()
                 continue
             r = run_case(torch, case, metal, o.rounds)
             rows.append(r)

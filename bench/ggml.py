@@ -104,7 +104,7 @@ class Metal:
 
         def settle():
             run()
-            self.call("kernel_await_specialisation", code, c.c_double(60))
+            self.call("kernel_await_specialisation", code, c.c_double(600))
 
         def read(index):
             like = arguments[index]

@@ -62,7 +62,7 @@ tombac_status tombac_convolve(tombac_algorithms *algorithms, tombac_buffer *in, 
     call_buffer(&c, filter);
     call_buffer(&c, out);
     call_bytes(&c, &size, sizeof size);
-    call_threads(&c, size.width, size.height, size.height == 1 ? group_of_256 : group_of_32_by_8);
+    call_threads(&c, size.width, size.height, group_of_256);
     return call_end(&c, operation);
 }
 
@@ -94,7 +94,7 @@ tombac_status tombac_stencil_heat(tombac_algorithms *algorithms, tombac_buffer *
         call_uint(&c, width);
         call_uint(&c, height);
         call_float(&c, rate);
-        call_threads(&c, width, height, group_of_32_by_8);
+        call_threads(&c, width, height, group_of_256);
         from = to;
         to = to == grid ? other : grid;
     }

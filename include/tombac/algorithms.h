@@ -59,8 +59,6 @@ TOMBAC_API tombac_status tombac_fill(tombac_algorithms *algorithms, tombac_buffe
 
 /* ---- Reductions and prefix sums (reduce.c, scan.c) ---- */
 
-typedef enum tombac_reduction { TOMBAC_REDUCE_SUM, TOMBAC_REDUCE_MIN, TOMBAC_REDUCE_MAX } tombac_reduction;
-
 /* out[0] = all n elements of F32, I32 or U32 together; for n = 0 it is 0, or the type's largest or smallest
  * value. Sums of whole numbers wrap; a NaN is left out of min and max. */
 TOMBAC_API tombac_status tombac_reduce(tombac_algorithms *algorithms, tombac_reduction what, tombac_type type,

@@ -53,7 +53,8 @@
  *   - Environment: TOMBAC_CC (path of tombac-cc), TOMBAC_CC_TIME and TOMBAC_CC_MEMORY (limits of one compilation in seconds,
  *     60, and bytes of address space, 8 GiB; 0: none), TOMBAC_CACHE and TOMBAC_CACHE_SIZE (the compile cache's folder and
  *     limit in bytes, 1G; 0: off), TOMBAC_TIME_LIMIT (seconds that a launch may take), TOMBAC_TRACE (a file for a record of
- *     what ran when) and TOMBAC_SPECIALISE (see "Specialisation"), these read by tombac_device_open; TOMBAC_PERF (1:
+ *     what ran when) and TOMBAC_SPECIALISE (see "Specialisation"), these read by tombac_device_open; TOMBAC_NCCL (see "Several devices");
+ *     TOMBAC_PERF (1:
  *     /tmp/perf-PID.map names kernels for perf).
  */
 #ifndef TOMBAC_TOMBAC_H
@@ -315,6 +316,18 @@ TOMBAC_API size_t tombac_kernel_argument_count(const tombac_kernel *kernel);
 /** Describes one of them; `index` counts arguments in the order of declaration. TOMBAC_ERROR_NOT_FOUND: past the end. */
 TOMBAC_API tombac_status tombac_kernel_get_argument(
     const tombac_kernel *kernel, size_t index, tombac_argument *argument, tombac_error **error);
+/** What a kernel takes of a GPU, and how many threadgroups a multiprocessor holds at the same time. */
+typedef struct tombac_resources {
+    uint32_t registers;                       /**< of a thread */
+    size_t private_memory;                    /**< of a thread, bytes: its arrays, and registers that did not fit */
+    uint32_t threadgroups_per_multiprocessor; /**< resident at the same time */
+    uint32_t max_threads_per_multiprocessor;  /**< that could be resident */
+    uint32_t multiprocessors;                 /**< of the GPU */
+} tombac_resources;
+/** For threadgroups of `threads` threads with `threadgroup_memory` bytes, the kernel's own included. TOMBAC_ERROR_GEOMETRY: more
+ * than the kernel can have; TOMBAC_ERROR_UNSUPPORTED: the kernel's device is no GPU. */
+TOMBAC_API tombac_status tombac_kernel_get_resources(const tombac_kernel *kernel, uint32_t threads, size_t threadgroup_memory,
+    tombac_resources *resources, tombac_error **error);
 /** The whole reflection (arguments, struct members, constants, attributes) as a JSON text. */
 TOMBAC_API const char *tombac_kernel_reflection_json(const tombac_kernel *kernel);
 
@@ -721,6 +734,87 @@ TOMBAC_API tombac_status tombac_sequence_end(
     tombac_sequence *sequence, tombac_operation **operation, tombac_error **error);
 /** Discards what was recorded. */
 TOMBAC_API void tombac_sequence_release(tombac_sequence *sequence);
+
+/* ---- Several devices ------------------------------------------------------------------------------------------- */
+
+/** Copies `size` bytes, within a buffer's device or from one device to another, as an operation. Between two GPUs the bytes go
+ * directly where the machine can do that. Memory is ordered on both devices as by a launch that reads `from` and writes `to`.
+ * TOMBAC_ERROR_ARGUMENT: a range is not in its buffer, or both overlap.
+ *
+ * @code
+ * tombac_status hand_over(tombac_buffer *from, tombac_buffer *to, tombac_error **error)
+ * {
+ *     tombac_operation *copy = NULL;
+ *     tombac_status status = tombac_buffer_copy(from, 0, to, 0, tombac_buffer_size(from), &copy, error);
+ *     if (status == TOMBAC_OK) status = tombac_operation_wait(copy, -1, error);
+ *     tombac_operation_release(copy);
+ *     return status;
+ * }
+ * @endcode
+ */
+TOMBAC_API tombac_status tombac_buffer_copy(tombac_buffer *from, size_t from_offset, tombac_buffer *to, size_t to_offset,
+    size_t size, tombac_operation **operation, tombac_error **error);
+
+/** Devices that combine what their buffers hold: one member for each, numbered from 0 in the order given. */
+typedef struct tombac_group tombac_group;
+/** How a group moves its data. */
+typedef enum tombac_transport {
+    TOMBAC_TRANSPORT_ANY = 0, /**< NCCL where it can be had, else the host */
+    TOMBAC_TRANSPORT_NCCL,    /**< NVIDIA's library libnccl.so.2 (TOMBAC_NCCL names another file), on different GPUs */
+    TOMBAC_TRANSPORT_HOST     /**< through the host's memory: any devices, also of several kinds or the same several times */
+} tombac_transport;
+/** What becomes of elements at the same place. Sums of integers wrap; half and brain floats are added in single precision and
+ * rounded once by the host, after each addition by NCCL. In which order floats are added is not defined; nor is the minimum or
+ * maximum where one of them is a NaN. */
+typedef enum tombac_reduction { TOMBAC_REDUCE_SUM = 0, TOMBAC_REDUCE_MIN, TOMBAC_REDUCE_MAX } tombac_reduction;
+
+/** The sum of what several devices have computed, in place, in each of their buffers:
+ *
+ * @code
+ * tombac_status add_up(tombac_device *const *devices, size_t count, tombac_buffer *const *sums, size_t length, tombac_error **error)
+ * {
+ *     tombac_group *group = NULL;
+ *     tombac_operation *operation = NULL;
+ *     tombac_status status = tombac_group_create(devices, count, TOMBAC_TRANSPORT_ANY, &group, error);
+ *     if (status == TOMBAC_OK)
+ *         status = tombac_group_all_reduce(
+ *             group, TOMBAC_REDUCE_SUM, TOMBAC_TYPE_F32, length, sums, sums, &operation, error);
+ *     if (status == TOMBAC_OK) status = tombac_operation_wait(operation, -1, error);
+ *     tombac_operation_release(operation);
+ *     tombac_group_release(group);
+ *     return status;
+ * }
+ * @endcode
+ */
+/** A group of `count` devices. TOMBAC_ERROR_UNSUPPORTED, "no NCCL: ...": NCCL was asked for, and is not there or cannot serve
+ * these devices; with TOMBAC_TRANSPORT_ANY the host serves instead. */
+TOMBAC_API tombac_status tombac_group_create(tombac_device *const *devices, size_t count, tombac_transport transport,
+    tombac_group **group, tombac_error **error);
+/** One more reference. */
+TOMBAC_API tombac_group *tombac_group_retain(tombac_group *group);
+/** One reference less. Operations that were submitted keep their group. */
+TOMBAC_API void tombac_group_release(tombac_group *group);
+/** Number of members. */
+TOMBAC_API size_t tombac_group_size(const tombac_group *group);
+/** TOMBAC_TRANSPORT_NCCL or TOMBAC_TRANSPORT_HOST; never _ANY. */
+TOMBAC_API tombac_transport tombac_group_transport(const tombac_group *group);
+/** Why NCCL does not serve a group that would take any transport, as "no NCCL: ..."; else "". */
+TOMBAC_API const char *tombac_group_note(const tombac_group *group);
+
+/** The following take a buffer of each member, in the order of the devices, and begin at the first byte (see
+ * tombac_buffer_create_view). Operations, as launches are; all buffers are ordered as by one launch. `from` and `to` may name the
+ * same memory for the same member; any other overlap is refused with TOMBAC_ERROR_ARGUMENT, as are buffers that are too small.
+ * TOMBAC_ERROR_BINDING: a buffer of another device or of another type of element. One group runs one after the other. */
+/** Every `to` gets, for each of `count` elements, the sum, the minimum or the maximum of all `from`. Any type but bool. */
+TOMBAC_API tombac_status tombac_group_all_reduce(tombac_group *group, tombac_reduction reduction, tombac_type type,
+    size_t count, tombac_buffer *const *from, tombac_buffer *const *to, tombac_operation **operation, tombac_error **error);
+/** Every `to` gets `count` elements of each `from`, one member's behind the other's. In place is where a member's `from` is its
+ * own part of its `to`. */
+TOMBAC_API tombac_status tombac_group_all_gather(tombac_group *group, tombac_type type, size_t count,
+    tombac_buffer *const *from, tombac_buffer *const *to, tombac_operation **operation, tombac_error **error);
+/** Every buffer gets `count` elements of that of member `root`. */
+TOMBAC_API tombac_status tombac_group_broadcast(tombac_group *group, size_t root, tombac_type type, size_t count,
+    tombac_buffer *const *buffers, tombac_operation **operation, tombac_error **error);
 
 /* ---- The compile cache ----------------------------------------------------------------------------------------- */
 

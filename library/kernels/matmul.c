@@ -12,7 +12,7 @@ enum { TILE = 64, DEPTH = 32, THREADS = 128 };
 
 /* Rows and columns from (row, column) on into a `height` x `width` slice in threadgroup memory. */
 #define MATMUL(T)                                                                                            \
-    static void load_slice_##T(threadgroup T *to, const T *from, uint row, uint column, uint height,         \
+    static void load_slice_##T(T *to, const T *from, uint row, uint column, uint height,                     \
         uint width, uint rows, uint columns)                                                                 \
     {                                                                                                        \
         bool inside = row + height <= rows && column + width <= columns;                                     \

@@ -50,7 +50,7 @@ static uint own_part(void)
     {                                                                                                        \
         threadgroup uint own[SIMDGROUPS][DIGITS];                                                            \
         uint lane = thread_index_in_simdgroup(), part = own_part(), first = part * PART;                     \
-        threadgroup uint *count = own[simdgroup_index_in_threadgroup()];                                     \
+        uint *count = own[simdgroup_index_in_threadgroup()];                                                 \
         for (uint d = lane; d < DIGITS; d += 32) count[d] = 0;                                               \
         simdgroup_barrier(mem_threadgroup);                                                                  \
         for (uint row = first; row < min(first + PART, n); row += 32) {                                      \
@@ -72,7 +72,7 @@ static uint own_part(void)
     {                                                                                                        \
         threadgroup uint own[SIMDGROUPS][DIGITS];                                                            \
         uint lane = thread_index_in_simdgroup(), part = own_part(), first = part * PART;                     \
-        threadgroup uint *next = own[simdgroup_index_in_threadgroup()];                                      \
+        uint *next = own[simdgroup_index_in_threadgroup()];                                                  \
         if (part < parts)                                                                                    \
             for (uint d = lane; d < DIGITS; d += 32) next[d] = counts[d * parts + part];                     \
         simdgroup_barrier(mem_threadgroup);                                                                  \

@@ -135,7 +135,8 @@ template <typename E, typename X, typename LAYOUT> struct cooperative_tensor {
         }
     }
 
-    /* A dimension of one element is spread over all of the tensor's, or of the memory's. */
+    /* A dimension of one element is spread over all of the tensor's, or of the memory's. What is spread over elements that the
+     * memory does not have may have been changed by their owner: such a read is marked as one that no race is looked for in. */
     template <typename T> __TB_FN void load(const T &from)
     {
         static_assert(__is_tensor_v<T>, "load takes a tensor");
@@ -144,15 +145,29 @@ template <typename E, typename X, typename LAYOUT> struct cooperative_tensor {
         __TB_UNROLL
         for (ushort i = 0; i < LAYOUT::capacity; i++) {
             long at[__rank];
-            bool inside = LAYOUT::valid(i);
+            bool inside = LAYOUT::valid(i), spread = false;
             for (size_t r = 0; r < __rank; r++) {
-                at[r] = from.__size(r) == 1 ? 0 : long(LAYOUT::coordinate(i, r));
+                long own = long(LAYOUT::coordinate(i, r));
+                at[r] = from.__size(r) == 1 ? 0 : own;
                 inside &= at[r] < from.__size(r);
+                spread |= at[r] != own;
             }
             E value = E(0);
-            if (inside) value = E(*from.__at(at));
+            if (inside && spread)
+                value = __load_spread(from.__at(at));
+            else if (inside)
+                value = E(*from.__at(at));
             __elements[i] = value;
         }
+    }
+    template <typename P> static __TB_FN E __load_spread(P from)
+    {
+        E value;
+        if constexpr (__is_same(E, bfloat))
+            value.__bits = __builtin_nontemporal_load(&from->__bits);
+        else
+            value = __builtin_nontemporal_load(from);
+        return value;
     }
     template <typename T> __TB_FN void store(const T &to) const
     {

@@ -238,7 +238,10 @@ template <convolution2d_descriptor D, typename... ARGUMENTS> struct convolution2
 
 template <typename T> __TB_FN T __reduce(reduction_operation op, T a, T b)
 {
-    if (op == reduction_operation::sum) return T(a + b);
+    if (op == reduction_operation::sum) {
+        typedef typename metal::__element_arithmetic<T>::type Wrapping;
+        return T((Wrapping)a + (Wrapping)b);
+    }
     return (op == reduction_operation::max) == (a < b) ? b : a;
 }
 template <typename T> __TB_FN T __neutral(reduction_operation op)

@@ -49,10 +49,11 @@ template <int LANE_BIT, int ELEMENT_BIT> __TB_FN void exchange_bits(float (&v)[8
     for (int i = 0; i < 8; i++) {
         if (i >> ELEMENT_BIT & 1) continue;
         int j = i | 1 << ELEMENT_BIT;
-        uint bits = __builtin_bit_cast(uint, high ? v[i] : v[j]);
-        float other = __builtin_bit_cast(float, simd_shuffle_xor(bits, ushort(1 << LANE_BIT)));
-        v[i] = high ? other : v[i];
-        v[j] = high ? v[j] : other;
+        float low = v[i], up = v[j], sent = high ? +low : +up; /* + : values, not a choice of addresses */
+        uint bits = simd_shuffle_xor(__builtin_bit_cast(uint, sent), ushort(1 << LANE_BIT));
+        float other = __builtin_bit_cast(float, bits);
+        v[i] = high ? +other : +low;
+        v[j] = high ? +up : +other;
     }
 }
 /* Exchanges two bits of the lane. */
@@ -61,8 +62,9 @@ template <int BIT, int OTHER> __TB_FN void exchange_lane_bits(float (&v)[8])
     bool differ = ((lane() >> BIT ^ lane() >> OTHER) & 1) != 0;
     __TB_UNROLL
     for (int i = 0; i < 8; i++) {
-        uint bits = simd_shuffle_xor(__builtin_bit_cast(uint, v[i]), ushort(1 << BIT | 1 << OTHER));
-        v[i] = differ ? __builtin_bit_cast(float, bits) : v[i];
+        float own = v[i];
+        uint bits = simd_shuffle_xor(__builtin_bit_cast(uint, own), ushort(1 << BIT | 1 << OTHER));
+        v[i] = differ ? __builtin_bit_cast(float, bits) : +own;
     }
 }
 

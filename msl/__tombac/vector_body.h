@@ -24,6 +24,7 @@
 
 template <typename T> struct alignas(sizeof(T) * (__TB_N == 2 ? 2 : 4)) vec<T, __TB_N> {
     typedef T value_type;
+    typedef typename __element_arithmetic<T>::type __arithmetic;
     static constexpr int __size = __TB_N;
     __TB_FIELDS(T)
 
@@ -61,18 +62,20 @@ template <typename T> struct alignas(sizeof(T) * (__TB_N == 2 ? 2 : 4)) vec<T, _
     __TB_ASSIGN(OP)
 #define __TB_ASSIGN(OP)                                                                                      \
     friend __TB_CONST_FN vec &operator OP##=(vec &a, vec b) { return a = a OP b; }
-    __TB_BINARY(+)
-    __TB_BINARY(-)
     __TB_BINARY(/)
     __TB_BINARY(%)
     __TB_BINARY(&)
     __TB_BINARY(|)
     __TB_BINARY(^)
-/* Products of ushort must not overflow int; shift counts count modulo the width, bits leave on the left
- * without overflow. */
-#define __TB_PRODUCT_LANE(C, OP) T(__wide(a.C) OP __wide(b.C))
-    friend __TB_CONST_FN vec operator*(vec a, vec b) { return vec(__TB_LANES(__TB_PRODUCT_LANE, *)); }
-    __TB_ASSIGN(*)
+/* Sums and products wrap, those of ushort must not overflow int; shift counts count modulo the width, bits leave on the
+ * left without overflow. */
+#define __TB_WRAPPING_LANE(C, OP) T((__arithmetic)a.C OP(__arithmetic) b.C)
+#define __TB_WRAPPING(OP)                                                                                    \
+    friend __TB_CONST_FN vec operator OP(vec a, vec b) { return vec(__TB_LANES(__TB_WRAPPING_LANE, OP)); }   \
+    __TB_ASSIGN(OP)
+    __TB_WRAPPING(+)
+    __TB_WRAPPING(-)
+    __TB_WRAPPING(*)
 #define __TB_SHIFT_LANE(C, OP) T(a.C OP(b.C &T(sizeof(T) * 8 - 1)))
 #define __TB_SHIFT_LEFT_LANE(C, ...) T((__make_unsigned(T))a.C << (b.C & T(sizeof(T) * 8 - 1)))
     friend __TB_CONST_FN vec operator<<(vec a, vec b) { return vec(__TB_LANES(__TB_SHIFT_LEFT_LANE)); }
@@ -82,7 +85,8 @@ template <typename T> struct alignas(sizeof(T) * (__TB_N == 2 ? 2 : 4)) vec<T, _
 
 #define __TB_UNARY_LANE(C, OP) T(OP a.C)
     friend __TB_CONST_FN vec operator+(vec a) { return a; }
-    friend __TB_CONST_FN vec operator-(vec a) { return vec(__TB_LANES(__TB_UNARY_LANE, -)); }
+#define __TB_NEGATED_LANE(C, ...) T(-(__arithmetic)a.C)
+    friend __TB_CONST_FN vec operator-(vec a) { return vec(__TB_LANES(__TB_NEGATED_LANE)); }
     friend __TB_CONST_FN vec operator~(vec a) { return vec(__TB_LANES(__TB_UNARY_LANE, ~)); }
 #define __TB_NOT_LANE(C, ...) !a.C
     friend __TB_CONST_FN vec<bool, __TB_N> operator!(vec a)
@@ -183,6 +187,18 @@ template <typename T> struct __packed_vec<vec<T, __TB_N>> {
     __TB_PACKED_ASSIGN(>>)
     friend __TB_CONST_FN __packed_vec &operator++(__packed_vec &a) { return a += __vector(T(1)); }
     friend __TB_CONST_FN __packed_vec &operator--(__packed_vec &a) { return a -= __vector(T(1)); }
+    friend __TB_CONST_FN __packed_vec operator++(__packed_vec &a, int)
+    {
+        __packed_vec old = a;
+        a += __vector(T(1));
+        return old;
+    }
+    friend __TB_CONST_FN __packed_vec operator--(__packed_vec &a, int)
+    {
+        __packed_vec old = a;
+        a -= __vector(T(1));
+        return old;
+    }
 };
 
 #undef __TB_FROM
@@ -201,6 +217,9 @@ template <typename T> struct __packed_vec<vec<T, __TB_N>> {
 #undef __TB_BINARY
 #undef __TB_ASSIGN
 #undef __TB_PRODUCT_LANE
+#undef __TB_WRAPPING_LANE
+#undef __TB_WRAPPING
+#undef __TB_NEGATED_LANE
 #undef __TB_SHIFT_LANE
 #undef __TB_SHIFT_LEFT_LANE
 #undef __TB_UNARY_LANE

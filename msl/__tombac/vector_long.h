@@ -4,6 +4,7 @@
 template <typename T, int N> struct alignas(sizeof(T) * N) vec {
     static_assert(N == 8 || N == 16, "a vector has 2, 3, 4, 8 or 16 elements");
     typedef T value_type;
+    typedef typename __element_arithmetic<T>::type __arithmetic;
     static constexpr int __size = N;
     typedef make_integer_sequence<int, N> __all;
     T __elements[N];
@@ -37,19 +38,19 @@ template <typename T, int N> struct alignas(sizeof(T) * N) vec {
         ((made.__elements[I] = T(each(I))), ...);
         return made;
     }
-#define __TB_BINARY(OP)                                                                                      \
+#define __TB_BINARY(OP, E)                                                                                   \
     friend __TB_CONST_FN vec operator OP(const vec &a, const vec &b)                                         \
     {                                                                                                        \
-        return __make([&](int i) { return __wide(a.__elements[i]) OP __wide(b.__elements[i]); }, __all());   \
+        return __make([&](int i) { return (E)a.__elements[i] OP(E) b.__elements[i]; }, __all());             \
     }                                                                                                        \
     friend __TB_CONST_FN vec &operator OP##=(vec &a, const vec &b) { return a = a OP b; }
-    __TB_BINARY(+)
-    __TB_BINARY(-)
-    __TB_BINARY(*)
-    __TB_BINARY(/)
+    __TB_BINARY(+, __arithmetic)
+    __TB_BINARY(-, __arithmetic)
+    __TB_BINARY(*, __arithmetic)
+    __TB_BINARY(/, T)
 #undef __TB_BINARY
     friend __TB_CONST_FN vec operator-(const vec &a)
     {
-        return __make([&](int i) { return -a.__elements[i]; }, __all());
+        return __make([&](int i) { return -(__arithmetic)a.__elements[i]; }, __all());
     }
 };

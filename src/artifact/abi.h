@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#define TB_ABI_VERSION 2 /* goes into artifacts; raise it when anything in this file changes */
+#define TB_ABI_VERSION 3 /* goes into artifacts; raise it when anything in this file changes */
 
 enum { TB_SIMD_WIDTH = 32, TB_MAX_THREADS_PER_THREADGROUP = 1024, TB_MAX_THREADGROUP_MEMORY = 32768 };
 enum { TB_MAX_BUFFERS = 31, TB_MAX_FUNCTION_CONSTANTS = 65536 }; /* indices count from 0 */
@@ -35,6 +35,11 @@ typedef struct tb_dispatch {
 
 /* ---- Engine "check" ---- */
 
+/* Of an argument: how many bytes lie before its address in the bound buffer, and the size of all of it. */
+typedef struct tb_check_extent {
+    uint64_t before, size;
+} tb_check_extent;
+
 /* State of one thread, as far as kernel code reads it; the driver keeps more behind it. */
 typedef struct tb_check_thread {
     uint32_t position[3]; /* thread_position_in_threadgroup */
@@ -45,6 +50,8 @@ typedef struct tb_check_thread {
     uint64_t range_begin, range_size; /* the block that the last device access was found in (check.h) */
     uint64_t memory_begin, memory_size; /* all of the threadgroup's memory */
     uint32_t countdown;       /* loop iterations until the next tombac_check_tick */
+    uint32_t races;           /* not zero: accesses are told to tombac_check_race */
+    const tb_check_extent *extents; /* one per argument */
 } tb_check_thread;
 
 #define TB_CHECK_ENTRY "tombac_check_thread"

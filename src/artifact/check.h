@@ -51,6 +51,19 @@ typedef struct tb_check_site {
     uint8_t flags;      /* of barriers */
 } tb_check_site;
 
+/* What an access is tested against (bounds.c of the compiler). */
+typedef enum tb_check_object_kind {
+    TB_CHECK_OBJECT_PRIVATE, TB_CHECK_OBJECT_THREADGROUP, TB_CHECK_OBJECT_ARGUMENT, TB_CHECK_OBJECT_CONSTANT,
+    TB_CHECK_OBJECT_NULL /* no object: a null pointer */
+} tb_check_object_kind;
+typedef struct tb_check_object {
+    const char *name;  /* NULL: not known, or the argument's */
+    uint32_t kind;     /* tb_check_object_kind */
+    uint32_t argument; /* which one */
+} tb_check_object;
+/* Or'ed to an object's number: offset and size are those of an array inside of it. */
+#define TB_CHECK_INNER (UINT32_C(1) << 31)
+
 /* A global variable of every object. */
 #define TB_CHECK_INFO "tombac_check_info"
 typedef struct tb_check_table {
@@ -62,20 +75,35 @@ typedef struct tb_check_info {
     uint32_t has_sites;  /* 0: threads never wait for each other */
     const tb_check_table *tables; /* program-scope constants, which kernels may read through device pointers */
     uint64_t table_count;
+    const tb_check_object *objects; /* number 1 is the first */
+    uint64_t object_count;
 } tb_check_info;
 
 typedef enum tb_check_access {
     TB_CHECK_LOAD, TB_CHECK_STORE, TB_CHECK_ATOMIC
 } tb_check_access;
+/* Or'ed to an access and its space in tombac_check_race: an atomic load; an operation with an order beyond relaxed. */
+#define TB_CHECK_ONLY_READS (UINT32_C(1) << 16)
+#define TB_CHECK_ORDERED (UINT32_C(1) << 17)
 /* GENERIC: a pointer whose memory is not known when the kernel is compiled. */
 typedef enum tb_check_space { TB_CHECK_GENERIC = 0, TB_CHECK_DEVICE = 1, TB_CHECK_THREADGROUP = 3 } tb_check_space;
-typedef enum tb_check_fault { TB_CHECK_DIVISION_BY_ZERO, TB_CHECK_DIVISION_OVERFLOW } tb_check_fault;
+/* What is reported when the launch ends; FRESH_READ: of threadgroup memory that nothing wrote, found by the driver. */
+typedef enum tb_check_fault {
+    TB_CHECK_DIVISION_BY_ZERO, TB_CHECK_DIVISION_OVERFLOW, TB_CHECK_SIGNED_OVERFLOW, TB_CHECK_FRESH_READ,
+    TB_CHECK_FAULT_COUNT
+} tb_check_fault;
 
 /* Functions of the driver. Those marked * do not return to the kernel: they end the launch.
  *
  *   u64  tombac_check_wait(thread, const tb_check_site *, u64 a, u64 b, u64 c, u64 d)
  *   void tombac_check_tick(thread, const tb_check_place *)         countdown reached 0 in a loop
  *   void tombac_check_touch(thread, u64 address, u64 size, u32 access | space << 8, const tb_check_place *)
+ *   void tombac_check_race(thread, u64 address, u64 size, u32 access | space << 8 | ..., const tb_check_place *)
+ *                                                                  called if the thread's `races` is set
+ *   void tombac_check_fence(thread)
+ *   void tombac_check_bound(thread, u64 offset, u64 size, u64 limit, u32 access, u32 object, const tb_check_place *)
+ *                                                                  an access that is not within its object's `limit` bytes;
+ *                                                                  object 0: a private variable
  *   void tombac_check_fault(thread, u32 fault, const tb_check_place *)
  *   void tombac_check_log_begin(thread, u32 level, const char *format)
  *   void tombac_check_log_argument(thread, u32 kind, u64 bits)

@@ -119,7 +119,8 @@ static tombac_status prepare(
                 .math = kernel->has_math ? kernel->math : request->options.math,
                 .math_library = library,
                 .target = target_level(request),
-                .debug = request->options.debug};
+                .debug = request->options.debug,
+                .watch = is_engine(request, "check")};
             status = ir_prepare(&prepared, &j->kernel, error);
         } else {
             status = tb_fail_memory(error);
@@ -148,8 +149,9 @@ tombac_status cc_job_open(const cc_request *request, cc_job *j, tb_text *diagnos
 
 static tombac_status require_engine(const cc_request *request, tombac_error **error)
 {
-    if ((request->argument_count || request->threadgroup[0]) && !is_engine(request, "cpu"))
-        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "only the engine cpu specialises kernels");
+    if ((request->argument_count || request->threadgroup[0]) && !is_engine(request, "cpu") &&
+        !is_engine(request, "cuda"))
+        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "only the engines cpu and cuda specialise kernels");
     if (is_engine(request, "check") || is_engine(request, "cpu") || is_engine(request, "cuda")) return TOMBAC_OK;
     return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "--engine takes check, cpu or cuda, not '%s'",
         request->engine ? request->engine : "");
@@ -167,6 +169,7 @@ cpu_options cc_cpu_options(const cc_request *request, const ir_kernel *kernel)
 
 tombac_status cc_optimise(const cc_request *request, ir_kernel *kernel, tombac_error **error)
 {
+    kernel->gpu = is_engine(request, "cuda");
     tombac_status status = ir_optimise(kernel, error);
     if (status != TOMBAC_OK) return status;
     ir_contract(kernel);
@@ -200,12 +203,15 @@ static tombac_status generate_cuda(
     const char *target = request->target ? request->target : CUDA_DEFAULT_TARGET;
     if (!cuda_is_target(target)) return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "no GPU architecture '%s'", target);
     char *folder = find_library("TOMBAC_CUDA_LIBRARY", ""), *own = strdup(target);
-    tombac_status status = folder && own ? TOMBAC_OK : tb_fail_memory(error);
+    cuda_set_llvm_options();
+    tombac_status status = folder && own ? cc_optimise(request, kernel, error) : tb_fail_memory(error);
     if (status == TOMBAC_OK) {
         free(kernel->target);
         kernel->target = own;
         own = NULL;
-        status = cuda_compile(kernel, folder, object, error);
+        cuda_options options = {.folder = folder};
+        memcpy(options.threadgroup, request->threadgroup, sizeof options.threadgroup);
+        status = cuda_compile(kernel, &options, object, error);
     }
     free(own);
     free(folder);

@@ -112,8 +112,10 @@ tombac_status cc_check(const cc_request *request, tb_text *output, tb_text *diag
 tombac_status cc_emit_msl(const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
 {
     front_unit *unit = NULL;
-    tombac_status status = cc_open(request, &unit, error);
-    if (status == TOMBAC_OK) status = front_emit_msl(unit, output, error);
+    cc_request in_c = *request; /* the standard is that of what is written */
+    in_c.options.standard = NULL;
+    tombac_status status = cc_open(&in_c, &unit, error);
+    if (status == TOMBAC_OK) status = front_emit_msl(unit, request->options.standard, output, error);
     front_close(unit);
     return status;
 }

@@ -42,7 +42,7 @@ static const char usage[] =
     "options: -x c|metal (default: C where the name ends in .c), -std=NAME, -DNAME[=VALUE], -IFOLDER, --math fast|relaxed|safe, -g, -w (no warnings), --name NAME,\n"
     "         -Wmetal-addr-spaces (member functions without an address space), --fix (check: adds `thread` to them),\n"
     "         --target x86-64-v3|x86-64-v4 (default: this processor's), sm_80|sm_86|sm_89|sm_90 (engine cuda)\n"
-    "to specialise for one launch (engine cpu): --argument INDEX=0xBYTES (what [[buffer(INDEX)]], in constant memory, holds),\n"
+    "to specialise for one launch (engines cpu, cuda): --argument INDEX=0xBYTES (what [[buffer(INDEX)]], in constant memory, holds),\n"
     "         --threadgroup X,Y,Z (the size of all threadgroups)\n"
     "SOURCE - is standard input; --name is its name in messages.\n";
 

@@ -1,4 +1,4 @@
-/* Files of the compile cache; see cache_file.h. FOLDER/v1/XX/KEY.index and .data, XX the first byte of the
+/* Files of the compile cache; see cache_file.h. FOLDER/v1/XX/KEY.index, .data and .cubin, XX the first byte of the
  * key. */
 #include "runtime/cache_file.h"
 
@@ -33,9 +33,10 @@ static uint64_t hash(const header *h, const void *body)
 
 static char *path_of(const rt_cache *cache, const rt_key *key, rt_cache_kind kind)
 {
+    static const char *const ends[] = {[RT_CACHE_INDEX] = "index", [RT_CACHE_DATA] = "data", [RT_CACHE_GPU_CODE] = "cubin"};
     tb_text path = {0};
     tb_text_printf(&path, "%s/v1/%02x/%016" PRIx64 "%016" PRIx64 ".%s", cache->folder,
-        (unsigned)(key->high >> 56), key->high, key->low, kind == RT_CACHE_INDEX ? "index" : "data");
+        (unsigned)(key->high >> 56), key->high, key->low, ends[kind]);
     return tb_text_take(&path);
 }
 

@@ -5,7 +5,8 @@
 #include "base/text.h"
 #include "runtime/cache.h"
 
-typedef enum rt_cache_kind { RT_CACHE_INDEX = 1, RT_CACHE_DATA = 2 } rt_cache_kind;
+/* The last is what a driver makes of an artifact's object. */
+typedef enum rt_cache_kind { RT_CACHE_INDEX = 1, RT_CACHE_DATA = 2, RT_CACHE_GPU_CODE = 3 } rt_cache_kind;
 
 /* Reads the body; false if it is absent, damaged or of another key or kind. A good file's times are renewed.
  */

@@ -27,7 +27,7 @@ typedef struct entries {
 static bool is_entry(const char *name)
 {
     const char *dot = strchr(name, '.');
-    return dot && (strcmp(dot, ".index") == 0 || strcmp(dot, ".data") == 0);
+    return dot && (strcmp(dot, ".index") == 0 || strcmp(dot, ".data") == 0 || strcmp(dot, ".cubin") == 0);
 }
 
 static void keep(entries *all, const char *folder, const char *name, const struct stat *facts)

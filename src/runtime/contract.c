@@ -14,6 +14,13 @@ typedef struct span {
     const char *begin, *end;
 } span;
 
+/* Integers of 64 bits, or reals of which each value of the device is one exactly. */
+typedef struct value {
+    bool is_real;
+    int64_t integer;
+    double real; /* of integers too */
+} value;
+
 typedef struct reader {
     const rt_manifest *manifest;
     const rt_run *run; /* NULL: form and names only */
@@ -25,7 +32,7 @@ typedef struct reader {
     tb_text wrong; /* what is wrong with form or names, or cannot be computed */
     /* The last comparison that did not hold. */
     span left, right;
-    int64_t left_value, right_value;
+    value left_value, right_value;
 } reader;
 
 static void complain(reader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -97,6 +104,15 @@ static bool equals(span name, const char *string)
     return strlen(string) == length && memcmp(name.begin, string, length) == 0;
 }
 
+static value integer(int64_t i)
+{
+    return (value){false, i, (double)i};
+}
+static value real(double d)
+{
+    return (value){true, 0, d};
+}
+
 /* ---- Arguments ---- */
 
 /* Its number, the active one if there are several; -1 with a complaint. */
@@ -112,23 +128,23 @@ static ptrdiff_t find_argument(reader *r, span name)
     return found;
 }
 
-static int64_t extent(reader *r, bool bytes)
+static value extent(reader *r, bool bytes)
 {
     expect(r, "(");
     span name = take_name(r);
     expect(r, ")");
-    if (is_wrong(r)) return 0;
+    if (is_wrong(r)) return integer(0);
     ptrdiff_t i = find_argument(r, name);
-    if (i < 0) return 0;
+    if (i < 0) return integer(0);
     const rt_argument *a = &r->manifest->arguments[i];
     if (!bytes && a->size == 0)
         complain(r, "the elements of '%s' have no known size; use bytes(%s)", a->name, a->name);
-    if (!r->run || r->off || is_wrong(r)) return 1;
-    return (int64_t)(r->run->bindings[i].size / (bytes ? 1 : a->size));
+    if (!r->run || r->off || is_wrong(r)) return integer(1);
+    return integer((int64_t)(r->run->bindings[i].size / (bytes ? 1 : a->size)));
 }
 
-/* An integer in memory, widened; unsigned 64-bit values beyond the signed ones are an overflow. */
-static int64_t load(reader *r, const char *name, tombac_type type, const void *from)
+/* A number in memory, widened; unsigned 64-bit values beyond the signed ones are an overflow. */
+static value load(reader *r, const char *name, tombac_type type, const void *from)
 {
     union {
         uint8_t u8;
@@ -139,26 +155,31 @@ static int64_t load(reader *r, const char *name, tombac_type type, const void *f
         int32_t s32;
         uint64_t u64;
         int64_t s64;
+        _Float16 f16;
+        float f32;
     } v = {0};
     memcpy(&v, from, tombac_type_size(type));
     switch (type) {
-    case TOMBAC_TYPE_BOOL: return v.u8 != 0;
-    case TOMBAC_TYPE_U8: return v.u8;
-    case TOMBAC_TYPE_I8: return v.s8;
-    case TOMBAC_TYPE_U16: return v.u16;
-    case TOMBAC_TYPE_I16: return v.s16;
-    case TOMBAC_TYPE_U32: return v.u32;
-    case TOMBAC_TYPE_I32: return v.s32;
+    case TOMBAC_TYPE_BOOL: return integer(v.u8 != 0);
+    case TOMBAC_TYPE_U8: return integer(v.u8);
+    case TOMBAC_TYPE_I8: return integer(v.s8);
+    case TOMBAC_TYPE_U16: return integer(v.u16);
+    case TOMBAC_TYPE_I16: return integer(v.s16);
+    case TOMBAC_TYPE_U32: return integer(v.u32);
+    case TOMBAC_TYPE_I32: return integer(v.s32);
+    case TOMBAC_TYPE_F16: return real((double)v.f16);
+    case TOMBAC_TYPE_F32: return real((double)v.f32);
     case TOMBAC_TYPE_U64:
         if (v.u64 > INT64_MAX) complain(r, "'%s' is too large", name);
-        return (int64_t)v.u64;
-    default: return v.s64;
+        return integer((int64_t)v.u64);
+    default: return integer(v.s64);
     }
 }
 
-static bool is_integer(tombac_type type)
+static bool is_number(tombac_type type)
 {
-    return type >= TOMBAC_TYPE_BOOL && type <= TOMBAC_TYPE_U64;
+    return (type >= TOMBAC_TYPE_BOOL && type <= TOMBAC_TYPE_U64) || type == TOMBAC_TYPE_F16 ||
+           type == TOMBAC_TYPE_F32;
 }
 
 static const rt_member *find_member(reader *r, const rt_member *members, size_t count, span name)
@@ -170,10 +191,10 @@ static const rt_member *find_member(reader *r, const rt_member *members, size_t 
 }
 
 /* n, p.n, p.q.n */
-static int64_t argument_value(reader *r, span name)
+static value argument_value(reader *r, span name)
 {
     ptrdiff_t number = find_argument(r, name);
-    if (number < 0) return 0;
+    if (number < 0) return integer(0);
     const rt_argument *a = &r->manifest->arguments[number];
     tombac_type type = a->type;
     uint32_t length = a->vector_length;
@@ -183,126 +204,155 @@ static int64_t argument_value(reader *r, span name)
     while (take(r, ".")) {
         span part = take_name(r);
         const rt_member *m = is_wrong(r) ? NULL : find_member(r, members, count, part);
-        if (!m) return 0;
+        if (!m) return integer(0);
         offset += m->offset;
         type = m->count == 1 ? m->type : TOMBAC_TYPE_OTHER;
         length = m->vector_length;
         members = m->members;
         count = m->member_count;
     }
-    if (a->kind != TOMBAC_ARGUMENT_CONSTANT || !is_integer(type) || length != 1) {
+    if (a->kind != TOMBAC_ARGUMENT_CONSTANT || !is_number(type) || length != 1) {
         name.end = trimmed(name.begin, r->at);
-        complain(r, "'%.*s' is not an integer in constant memory", width(name), name.begin);
-        return 0;
+        complain(r, "'%.*s' is not a number in constant memory", width(name), name.begin);
+        return integer(0);
     }
-    if (!r->run || r->off) return 1;
+    if (!r->run || r->off) return integer(1);
     const rt_binding *binding = &r->run->bindings[number];
     if (!r->is_known(r->context, (size_t)number)) {
         complain(
             r, "the value of '%s' is not known, because it is bound to a buffer; bind it by bytes", a->name);
-        return 0;
+        return integer(0);
     }
     if (offset + tombac_type_size(type) > binding->size) {
         complain(r, "'%s' is too small", a->name);
-        return 0;
+        return integer(0);
     }
     return load(r, a->name, type, (const char *)binding->address + offset);
 }
 
 /* grid.x, threadgroup.y */
-static int64_t geometry(reader *r, const uint32_t *sizes)
+static value geometry(reader *r, const uint32_t *sizes)
 {
     expect(r, ".");
     span axis = take_name(r);
-    if (is_wrong(r)) return 0;
+    if (is_wrong(r)) return integer(0);
     const char *found = width(axis) == 1 ? strchr("xyz", *axis.begin) : NULL;
     if (!found) {
         complain(r, "'%.*s' is no axis", width(axis), axis.begin);
-        return 0;
+        return integer(0);
     }
-    return sizes ? sizes[strchr("xyz", *axis.begin) - "xyz"] : 1;
+    return integer(sizes ? sizes[strchr("xyz", *axis.begin) - "xyz"] : 1);
 }
 
 /* ---- Expressions ---- */
 
-static int64_t sum(reader *r);
+static value sum(reader *r);
 
-static int64_t number(reader *r)
+/* 12, 1.5, 2e-3, with f or h behind. */
+static value number(reader *r)
 {
-    int64_t value = 0;
+    const char *begin = r->at;
+    int64_t i = 0;
+    bool over = false;
     for (; *r->at >= '0' && *r->at <= '9'; r->at++)
-        if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, *r->at - '0', &value))
-            complain(r, "a number is too large");
-    return value;
+        over |= __builtin_mul_overflow(i, 10, &i) || __builtin_add_overflow(i, *r->at - '0', &i);
+    if (*r->at != '.' && *r->at != 'e' && *r->at != 'E') {
+        if (over) complain(r, "a number is too large");
+        return integer(i);
+    }
+    char *end;
+    double d = strtod(begin, &end);
+    r->at = end + (*end == 'f' || *end == 'F' || *end == 'h');
+    return real(d);
 }
 
-static int64_t primary(reader *r)
+static value negative(reader *r, value v)
+{
+    if (v.is_real) return real(-v.real);
+    if (__builtin_sub_overflow((int64_t)0, v.integer, &v.integer)) complain(r, "it overflows");
+    return integer(v.integer);
+}
+
+static value named(reader *r)
+{
+    span name = take_name(r);
+    if (is_wrong(r)) return integer(0);
+    if (equals(name, "len") && *r->at == '(') return extent(r, false);
+    if (equals(name, "bytes") && *r->at == '(') return extent(r, true);
+    if (equals(name, "grid")) return geometry(r, r->run ? r->run->dispatch.threads_per_grid : NULL);
+    if (equals(name, "threadgroup"))
+        return geometry(r, r->run ? r->run->dispatch.dispatch_threads_per_threadgroup : NULL);
+    return argument_value(r, name);
+}
+
+static value primary(reader *r)
 {
     if (++r->depth > MAX_DEPTH) {
         complain(r, "it is nested too deeply");
-        return 0;
+        return integer(0);
     }
-    int64_t value = 0;
+    value v = integer(0);
     skip_blanks(r);
     if (*r->at >= '0' && *r->at <= '9') {
-        value = number(r);
+        v = number(r);
     } else if (take(r, "-")) {
-        value = primary(r);
-        if (__builtin_sub_overflow((int64_t)0, value, &value)) complain(r, "it overflows");
+        v = negative(r, primary(r));
     } else if (take(r, "(")) {
-        value = sum(r);
+        v = sum(r);
         expect(r, ")");
     } else {
-        span name = take_name(r);
-        if (is_wrong(r))
-            value = 0;
-        else if (equals(name, "len") && *r->at == '(')
-            value = extent(r, false);
-        else if (equals(name, "bytes") && *r->at == '(')
-            value = extent(r, true);
-        else if (equals(name, "grid"))
-            value = geometry(r, r->run ? r->run->dispatch.threads_per_grid : NULL);
-        else if (equals(name, "threadgroup"))
-            value = geometry(r, r->run ? r->run->dispatch.dispatch_threads_per_threadgroup : NULL);
-        else
-            value = argument_value(r, name);
+        v = named(r);
     }
     r->depth--;
-    return value;
+    return v;
 }
 
-static int64_t product(reader *r)
+static value combined(reader *r, char operator, value a, value b)
 {
-    int64_t value = primary(r);
+    bool idle = !r->run || r->off, over = false;
+    int64_t i = 0;
+    if (a.is_real || b.is_real) {
+        if (operator == '%') complain(r, "%% takes integers");
+        return real(operator == '*'   ? a.real * b.real
+                    : operator == '/' ? a.real / b.real
+                    : operator == '+' ? a.real + b.real
+                                      : a.real - b.real);
+    }
+    switch (operator) {
+    case '*': over = __builtin_mul_overflow(a.integer, b.integer, &i); break;
+    case '+': over = __builtin_add_overflow(a.integer, b.integer, &i); break;
+    case '-': over = __builtin_sub_overflow(a.integer, b.integer, &i); break;
+    default:
+        if (b.integer == 0 && !idle) complain(r, "it divides by zero");
+        over = a.integer == INT64_MIN && b.integer == -1;
+        if (b.integer != 0 && !over) i = operator == '/' ? a.integer / b.integer : a.integer % b.integer;
+        break;
+    }
+    if (over && !idle) complain(r, "it overflows");
+    return integer(i);
+}
+
+static value product(reader *r)
+{
+    value v = primary(r);
     for (;;) {
         skip_blanks(r);
         char operator = *r->at;
-        if (is_wrong(r) || (operator != '*' && operator != '/' && operator != '%')) return value;
+        if (is_wrong(r) || (operator != '*' && operator != '/' && operator != '%')) return v;
         r->at++;
-        int64_t right = primary(r);
-        bool idle = !r->run || r->off;
-        if (operator == '*') {
-            if (__builtin_mul_overflow(value, right, &value) && !idle) complain(r, "it overflows");
-        } else if (right == 0 || (value == INT64_MIN && right == -1)) {
-            if (!idle) complain(r, right ? "it overflows" : "it divides by zero");
-        } else {
-            value = operator == '/' ? value / right : value % right;
-        }
+        v = combined(r, operator, v, primary(r));
     }
 }
 
-static int64_t sum(reader *r)
+static value sum(reader *r)
 {
-    int64_t value = product(r);
+    value v = product(r);
     for (;;) {
         skip_blanks(r);
         char operator = *r->at;
-        if (is_wrong(r) || (operator != '+' && operator != '-')) return value;
+        if (is_wrong(r) || (operator != '+' && operator != '-')) return v;
         r->at++;
-        int64_t right = product(r);
-        bool over = operator == '+' ? __builtin_add_overflow(value, right, &value)
-                                    : __builtin_sub_overflow(value, right, &value);
-        if (over && r->run && !r->off) complain(r, "it overflows");
+        v = combined(r, operator, v, product(r));
     }
 }
 
@@ -310,25 +360,36 @@ static int64_t sum(reader *r)
 
 static bool either(reader *r);
 
+/* `operator` counts == != <= >= < >. A NaN compares as in C. */
+static bool compare(int operator, value a, value b)
+{
+    bool reals = a.is_real || b.is_real;
+    bool less = reals ? a.real < b.real : a.integer < b.integer;
+    bool equal = reals ? a.real == b.real : a.integer == b.integer;
+    bool greater = reals ? a.real > b.real : a.integer > b.integer;
+    switch (operator) {
+    case 0: return equal;
+    case 1: return !equal;
+    case 2: return less || equal;
+    case 3: return greater || equal;
+    case 4: return less;
+    default: return greater;
+    }
+}
+
 static bool comparison(reader *r)
 {
     static const char *const operators[] = {"==", "!=", "<=", ">=", "<", ">"};
     skip_blanks(r);
     const char *left_begin = r->at;
-    int64_t left = sum(r);
+    value left = sum(r);
     const char *left_end = trimmed(left_begin, r->at);
     for (int i = 0; i < 6 && !is_wrong(r); i++) {
         if (!take(r, operators[i])) continue;
         skip_blanks(r);
         const char *right_begin = r->at;
-        int64_t right = sum(r);
-        bool holds = i == 0   ? left == right
-                     : i == 1 ? left != right
-                     : i == 2 ? left <= right
-                     : i == 3 ? left >= right
-                     : i == 4 ? left < right
-                              : left > right;
-        if (holds) return true;
+        value right = sum(r);
+        if (compare(i, left, right)) return true;
         r->left = (span){left_begin, left_end};
         r->right = (span){right_begin, trimmed(right_begin, r->at)};
         r->left_value = left;
@@ -406,6 +467,28 @@ tombac_status rt_contract_check(const rt_manifest *manifest, tombac_error **erro
     return TOMBAC_OK;
 }
 
+static void append_value(value v, tb_text *out)
+{
+    if (v.is_real)
+        tb_text_printf(out, "%g", v.real);
+    else
+        tb_text_printf(out, "%" PRId64, v.integer);
+}
+
+static tombac_status fail_relation(
+    const rt_manifest *manifest, const char *relation, const reader *r, tombac_error **error)
+{
+    tb_text left = {0}, right = {0};
+    append_value(r->left_value, &left);
+    append_value(r->right_value, &right);
+    tombac_status status = tb_fail(error, TOMBAC_ERROR_CONTRACT,
+        "kernel '%s' requires %s, but %.*s is %s and %.*s is %s", manifest->kernel, relation, width(r->left),
+        r->left.begin, tb_text_string(&left), width(r->right), r->right.begin, tb_text_string(&right));
+    tb_text_free(&left);
+    tb_text_free(&right);
+    return status;
+}
+
 tombac_status rt_contract_verify(const rt_manifest *manifest, const rt_run *run,
     bool (*is_known)(const void *context, size_t argument), const void *context, tombac_error **error)
 {
@@ -421,10 +504,7 @@ tombac_status rt_contract_verify(const rt_manifest *manifest, const rt_run *run,
             status = tb_fail(error, TOMBAC_ERROR_CONTRACT, "kernel '%s' requires %s, but %s",
                 manifest->kernel, manifest->requirements[i], r.wrong.data);
         else if (!holds)
-            status = tb_fail(error, TOMBAC_ERROR_CONTRACT,
-                "kernel '%s' requires %s, but %.*s is %" PRId64 " and %.*s is %" PRId64, manifest->kernel,
-                manifest->requirements[i], width(r.left), r.left.begin, r.left_value, width(r.right),
-                r.right.begin, r.right_value);
+            status = fail_relation(manifest, manifest->requirements[i], &r, error);
         tb_text_free(&r.wrong);
         if (status != TOMBAC_OK) return status;
     }

@@ -1,7 +1,7 @@
 /* Launch contracts: relations that a kernel requires of its arguments, [[tombac::requires("len(a) ==
  * len(out)")]].
  *
- *     relation    comparisons of integer expressions, joined by && and || and grouped by ( )
+ *     relation    comparisons of expressions, joined by && and || and grouped by ( )
  *     comparison  == != < <= > >=
  *     expression  + - * / % over numbers and
  *         len(a)      elements from the start of the binding of argument `a` to the end of its buffer
@@ -10,7 +10,8 @@
  *         p.n.m       a member of a struct constant argument
  *         grid.x      threads of the grid in x (y, z); threadgroup.x likewise: threads of a threadgroup
  *
- * Arithmetic is of 64 bits; what overflows it, and division by zero, violate the contract. A relation about
+ * Integer arithmetic is of 64 bits; what overflows it, and division by zero, violate the contract. With a half or
+ * float argument or a number like 1.5f it is of doubles; a NaN compares as in C. A relation about
  * an argument that a function constant removed does not count. */
 #ifndef RT_CONTRACT_H
 #define RT_CONTRACT_H

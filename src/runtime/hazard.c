@@ -15,6 +15,29 @@ void rt_access_add(
     list[(*count)++] = (rt_access){.storage = storage, .write = write, .operation = operation};
 }
 
+/* ---- Locks ---- */
+
+/* Of the operation's devices the next by address; NULL after the last. */
+static tombac_device *next_device(const tombac_operation *operation, const tombac_device *after)
+{
+    tombac_device *next = (uintptr_t)operation->device > (uintptr_t)after ? operation->device : NULL;
+    for (size_t i = 0; i < operation->access_count; i++) {
+        tombac_device *device = operation->accesses[i].storage->device;
+        if ((uintptr_t)device > (uintptr_t)after && (!next || (uintptr_t)device < (uintptr_t)next)) next = device;
+    }
+    return next;
+}
+
+void rt_hazard_lock(const tombac_operation *operation)
+{
+    for (tombac_device *d = NULL; (d = next_device(operation, d));) pthread_mutex_lock(&d->hazards);
+}
+
+void rt_hazard_unlock(const tombac_operation *operation)
+{
+    for (tombac_device *d = NULL; (d = next_device(operation, d));) pthread_mutex_unlock(&d->hazards);
+}
+
 /* ---- Frontiers ---- */
 
 static void enter(rt_access *access, rt_access **list)

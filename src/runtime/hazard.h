@@ -39,7 +39,11 @@ struct rt_storage {
  * storage. */
 void rt_access_add(
     rt_access *list, size_t *count, tombac_operation *operation, rt_storage *storage, bool write);
-/* The following with the lock held. */
+/* The locks of the operation's device and of all that its memory belongs to, in the order of their addresses. Two operations with
+ * memory in common have a lock in common, so the order is total also over several devices. */
+void rt_hazard_lock(const tombac_operation *operation);
+void rt_hazard_unlock(const tombac_operation *operation);
+/* The following with the locks held. */
 /* Refuses storages that the host has views of: TOMBAC_ERROR_BUSY. */
 tombac_status rt_hazard_check(const tombac_operation *operation, tombac_error **error);
 /* How many edges rt_hazard_register needs at most. */

@@ -64,7 +64,7 @@ static tombac_status load(
     const tombac_device *device = j->library->device;
     if (status == TOMBAC_OK)
         status = device->driver->load_on
-                     ? device->driver->load_on(device->driver_state, object->data, object->size,
+                     ? device->driver->load_on(device->driver_state, j->cache, object->data, object->size,
                            &kernel->manifest, &kernel->code, error)
                      : device->driver->load(
                            object->data, object->size, &kernel->manifest, &kernel->code, error);
@@ -143,6 +143,7 @@ static tombac_status from_bundle(const job *j, tombac_kernel *kernel, tombac_err
 
 static tombac_status make(job *j, tombac_kernel *kernel, tombac_error **error)
 {
+    j->cache = &j->library->device->cache;
     if (j->library->bundle) return from_bundle(j, kernel, error);
     tombac_status status = rt_cache_key(&j->request, &j->key, error);
     if (status != TOMBAC_OK) return status;
@@ -328,4 +329,22 @@ tombac_status tombac_kernel_get_argument(
 const char *tombac_kernel_reflection_json(const tombac_kernel *kernel)
 {
     return kernel ? kernel->reflection : "";
+}
+
+tombac_status tombac_kernel_get_resources(const tombac_kernel *kernel, uint32_t threads, size_t threadgroup_memory,
+    tombac_resources *resources, tombac_error **error)
+{
+    if (!kernel) return rt_missing(__func__, "kernel", error);
+    if (!resources) return rt_missing(__func__, "resources", error);
+    const tombac_device *device = kernel->library->device;
+    const rt_manifest *manifest = &kernel->manifest;
+    size_t most = tombac_device_get_limits(device).max_threadgroup_memory;
+    if (!threads || threads > tombac_kernel_max_threads_per_threadgroup(kernel))
+        return tb_fail(error, TOMBAC_ERROR_GEOMETRY, "kernel '%s' has no threadgroups of %u threads", manifest->kernel, threads);
+    if (threadgroup_memory < manifest->static_threadgroup_memory || threadgroup_memory > most)
+        return tb_fail(error, TOMBAC_ERROR_GEOMETRY, "kernel '%s' has no threadgroups with %zu bytes of memory; it takes %zu to %zu",
+            manifest->kernel, threadgroup_memory, manifest->static_threadgroup_memory, most);
+    if (!device->driver->resources)
+        return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "the device '%s' is no GPU: its kernels have no fixed resources", device->name);
+    return device->driver->resources(kernel->code, threads, threadgroup_memory, resources, error);
 }

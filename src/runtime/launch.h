@@ -66,4 +66,7 @@ bool rt_argument_is_seed(const rt_argument *argument);
 tombac_status rt_launch_check(const tombac_launch *launch, rt_binding *bindings, rt_bytes **own, rt_run *run,
     bool *empty, tombac_error **error);
 
+/* The kernel's code, or that for the values of its arguments. */
+rt_code *rt_launch_code(const rt_launch_run *launch);
+
 #endif

@@ -19,14 +19,18 @@ static void write_log(void *context, const char *text, size_t size)
     pthread_mutex_unlock(&launch->operation.mutex);
 }
 
+rt_code *rt_launch_code(const rt_launch_run *launch)
+{
+    return launch->special ? rt_special_code(launch->special) : launch->kernel->code;
+}
+
 static bool run(tombac_operation *operation, tombac_status *status, tombac_error **error)
 {
     rt_launch_run *launch = (rt_launch_run *)operation;
     if (launch->empty) return true;
     double seconds = -1;
     launch->run.seconds = &seconds;
-    rt_code *code = launch->special ? rt_special_code(launch->special) : launch->kernel->code;
-    *status = operation->device->driver->run(code, &launch->run, error);
+    *status = operation->device->driver->run(rt_launch_code(launch), &launch->run, error);
     launch->run.seconds = NULL;
     operation->kernel_seconds = seconds;
     return true;

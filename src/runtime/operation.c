@@ -238,9 +238,9 @@ static void end(tombac_operation *operation, tombac_status status, tombac_error 
         tb_error_set_kernel(&error, operation->kernel);
     if (error && operation->name) tb_error_set_operation(&error, operation->name);
     tombac_operation *failure = rt_operation_failure(operation);
-    pthread_mutex_lock(&operation->device->hazards);
+    rt_hazard_lock(operation);
     rt_hazard_retire(operation, failure);
-    pthread_mutex_unlock(&operation->device->hazards);
+    rt_hazard_unlock(operation);
     if (!operation->ran) operation->ended = rt_now(); /* it never ran */
     if (operation->device->trace) rt_trace_operation(operation->device->trace, operation);
     release_parts(operation);
@@ -334,9 +334,9 @@ static tombac_status submit_one(tombac_operation *operation, tombac_error **erro
     tombac_error *failure = NULL;
     tombac_status status = rt_queue_start(queue_of(operation), &failure);
     if (status == TOMBAC_OK) {
-        pthread_mutex_lock(&operation->device->hazards);
+        rt_hazard_lock(operation);
         status = link_locked(operation, &failure);
-        pthread_mutex_unlock(&operation->device->hazards);
+        rt_hazard_unlock(operation);
     }
     if (status != TOMBAC_OK) return refuse(operation, status, failure, error);
     if (operation->type->submitted) operation->type->submitted(operation);

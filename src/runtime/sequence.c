@@ -157,7 +157,7 @@ static tombac_status run_launches(
         launch->run.seconds = device->trace ? &seconds[count] : NULL;
         r->launches[i] = r->launches[count]; /* those that are empty end up behind */
         r->launches[count] = launch;
-        codes[count] = launch->kernel->code;
+        codes[count] = rt_launch_code(launch);
         runs[count++] = &launch->run;
     }
     if (!count) return TOMBAC_OK;

@@ -1,6 +1,5 @@
 /* tombac inspect: what the compiler makes of a kernel on the way. */
-#include "tool/compiler.h"
-#include "tool/constants.h"
+#include "tool/inspect.h"
 #include "tool/message.h"
 #include "tool/verbs.h"
 
@@ -13,10 +12,15 @@ static const char help[] =
     "  source      the C++ that clang compiles\n"
     "  ir          LLVM IR of the prepared kernel\n"
     "  reflection  arguments, struct members and constants, as JSON (the default)\n"
-    "  simd        IR after the SIMD-group vectoriser\n"
-    "  asm         machine code for --device\n"
-    "  report      what the vectoriser decided, line by line, and what would help\n\n"
-    "  --device check|cpu        engine that ir, simd, asm and report are for; default cpu\n"
+    "  simd        IR after the SIMD-group vectoriser (cpu)\n"
+    "  asm         machine code (check, cpu)\n"
+    "  ptx         the code that NVIDIA's driver takes (cuda)\n"
+    "  sass        machine code of the GPU, if NVIDIA's ptxas and nvdisasm are installed (cuda)\n"
+    "  report      cpu: what the vectoriser decided, line by line, and what would help;\n"
+    "              cuda: registers, memory and occupancy, from the GPU if there is one, else from ptxas\n\n"
+    "  --device check|cpu|cuda   engine that ir, simd, asm, ptx, sass and report are for; default cpu\n"
+    "  --target sm_80|86|89|90   of cuda: the GPU that ptx, sass and report are for; default sm_90\n"
+    "  --threads N               of cuda: threads of a threadgroup, for the report; default 256\n"
     "  --json                    report as JSON\n"
     "  --set CONSTANT=VALUE      set a function constant, by name or index\n"
     "  --std STANDARD            language version, as metal3.1; default metal3.2\n"
@@ -27,17 +31,11 @@ static const char help[] =
     "  -I FOLDER                 search FOLDER for included files\n"
     "  -h, --help                this text\n";
 
-typedef struct inspect_options {
-    tool_compile compile;
-    tool_words constants;
-    const char *what, *device, *file, *kernel;
-    bool json;
-} inspect_options;
-
-enum { OPTION_EMIT = TOOL_OPTION_OWN, OPTION_DEVICE, OPTION_SET, OPTION_JSON };
+enum { OPTION_EMIT = TOOL_OPTION_OWN, OPTION_DEVICE, OPTION_SET, OPTION_JSON, OPTION_TARGET, OPTION_THREADS };
 static const struct option known[] = {{"emit", required_argument, NULL, OPTION_EMIT},
     {"device", required_argument, NULL, OPTION_DEVICE}, {"set", required_argument, NULL, OPTION_SET},
-    {"json", no_argument, NULL, OPTION_JSON}, TOOL_COMPILE_LONG, {NULL, 0, NULL, 0}};
+    {"json", no_argument, NULL, OPTION_JSON}, {"target", required_argument, NULL, OPTION_TARGET},
+    {"threads", required_argument, NULL, OPTION_THREADS}, TOOL_COMPILE_LONG, {NULL, 0, NULL, 0}};
 
 static bool is_one_of(const char *word, const char *const *words)
 {
@@ -48,15 +46,24 @@ static bool is_one_of(const char *word, const char *const *words)
 
 static tombac_status validate(const inspect_options *options, tombac_error **error)
 {
-    static const char *const whats[] = {"source", "ir", "reflection", "simd", "asm", "report", NULL};
-    static const char *const devices[] = {"check", "cpu", NULL};
+    static const char *const whats[] = {"source", "ir", "reflection", "simd", "asm", "ptx", "sass", "report", NULL};
+    static const char *const devices[] = {"check", "cpu", "cuda", NULL};
+    static const char *const of_gpus[] = {"ptx", "sass", NULL}, *const of_processors[] = {"simd", "asm", NULL};
+    static const char *const targets[] = {"sm_80", "sm_86", "sm_89", "sm_90", NULL};
     if (!is_one_of(options->what, whats)) {
         return tb_fail(error, TOMBAC_ERROR_ARGUMENT,
-            "--emit is source, ir, reflection, simd, asm or report, not '%s'", options->what);
+            "--emit is source, ir, reflection, simd, asm, ptx, sass or report, not '%s'", options->what);
     }
     if (!is_one_of(options->device, devices))
         return tb_fail(
-            error, TOMBAC_ERROR_ARGUMENT, "--device is check or cpu here, not '%s'", options->device);
+            error, TOMBAC_ERROR_ARGUMENT, "--device is check, cpu or cuda here, not '%s'", options->device);
+    bool cuda = !strcmp(options->device, "cuda");
+    if (is_one_of(options->what, cuda ? of_processors : of_gpus))
+        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "--emit %s does not go with --device %s", options->what, options->device);
+    if (!cuda && (options->target || options->threads))
+        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "--%s goes with --device cuda", options->target ? "target" : "threads");
+    if (options->target && !is_one_of(options->target, targets))
+        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "--target is sm_80, sm_86, sm_89 or sm_90 here, not '%s'", options->target);
     if (options->json && strcmp(options->what, "report") && strcmp(options->what, "reflection"))
         return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "--json goes with --emit report, not with '%s'", options->what);
     if (!options->kernel)
@@ -82,11 +89,15 @@ static tombac_status read_options(
             options->device = optarg;
         else if (code == OPTION_JSON)
             options->json = true;
+        else if (code == OPTION_TARGET)
+            options->target = optarg;
+        else if (code == OPTION_THREADS)
+            status = tool_size_parse("--threads", optarg, 1024, &options->threads, error);
         else if (code == 'h')
             *help_shown = fputs(help, stdout) >= 0;
         else
             return tool_option_error("inspect", code, arguments, known, error);
-        if (*help_shown) return TOMBAC_OK;
+        if (status != TOMBAC_OK || *help_shown) return status;
     }
     if (optind < count) options->file = arguments[optind++];
     if (optind < count) options->kernel = arguments[optind++];
@@ -136,29 +147,43 @@ static tombac_status read_constants(
     return status;
 }
 
-static tombac_status inspect(const inspect_options *options, tombac_error **error)
+tombac_status inspect_emit(const inspect_options *options, const tool_constants *constants, const char *what,
+    tb_process *process, tombac_error **error)
 {
-    const char *fixed[] = {"--kernel", options->kernel, "--what", options->what, "--engine", options->device};
-    tool_constants constants = {0};
+    const char *fixed[] = {"--kernel", options->kernel, "--what", what, "--engine", options->device};
     tool_words extra = {0}, made = {0};
-    tb_process process = {0};
-    tombac_status status = read_constants(options, &constants, error);
+    tombac_status status = TOMBAC_OK;
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed && status == TOMBAC_OK; i++)
         status = tool_words_add(&extra, fixed[i], error);
-    if (status == TOMBAC_OK && options->json) status = tool_words_add(&extra, "--json", error);
-    if (status == TOMBAC_OK) status = add_constants(&constants, &extra, &made, error);
-    if (status == TOMBAC_OK) {
-        status = tool_compiler_run("emit", &options->compile, &extra, options->file, &process, error);
-        if (status == TOMBAC_OK) {
-            fputs(tb_text_string(&process.errors), stderr);
-            fwrite(tb_text_string(&process.output), 1, process.output.size, stdout);
-            tb_text_free(&process.output);
-            tb_text_free(&process.errors);
-        }
-    }
+    if (status == TOMBAC_OK && options->json && !strcmp(options->device, "cpu")) status = tool_words_add(&extra, "--json", error);
+    if (status == TOMBAC_OK && options->target) status = tool_words_add(&extra, "--target", error);
+    if (status == TOMBAC_OK && options->target) status = tool_words_add(&extra, options->target, error);
+    if (status == TOMBAC_OK) status = add_constants(constants, &extra, &made, error);
+    if (status == TOMBAC_OK) status = tool_compiler_run("emit", &options->compile, &extra, options->file, process, error);
     for (size_t i = 0; i < made.count; i++) free((char *)made.items[i]);
     tool_words_free(&made);
     tool_words_free(&extra);
+    return status;
+}
+
+static tombac_status inspect(const inspect_options *options, tombac_error **error)
+{
+    tool_constants constants = {0};
+    tb_process process = {0};
+    bool cuda = !strcmp(options->device, "cuda");
+    tombac_status status = read_constants(options, &constants, error);
+    if (status == TOMBAC_OK && cuda && !strcmp(options->what, "report"))
+        status = inspect_cuda_report(options, &constants, &process.output, error);
+    else if (status == TOMBAC_OK && cuda && !strcmp(options->what, "sass"))
+        status = inspect_cuda_sass(options, &constants, &process.output, error);
+    else if (status == TOMBAC_OK)
+        status = inspect_emit(options, &constants, options->what, &process, error);
+    if (status == TOMBAC_OK) {
+        fputs(tb_text_string(&process.errors), stderr);
+        fwrite(tb_text_string(&process.output), 1, process.output.size, stdout);
+        tb_text_free(&process.output);
+        tb_text_free(&process.errors);
+    }
     tool_constants_free(&constants);
     return status;
 }

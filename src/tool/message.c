@@ -86,7 +86,14 @@ static void print_place(const tombac_error *error)
     const char *message = tombac_error_message(error), *file = tombac_error_file(error);
     const char *kernel = tombac_error_kernel(error);
     unsigned line = tombac_error_line(error), column = tombac_error_column(error);
-    if (file && !strstr(message, file)) {
+    tb_text place = {0};
+    if (file && line)
+        tb_text_printf(&place, "%s:%u:", file, line);
+    else if (file)
+        tb_text_puts(&place, file);
+    bool said = strstr(message, tb_text_string(&place)) != NULL;
+    tb_text_free(&place);
+    if (file && !said) {
         fprintf(stderr, "%s", file);
         if (line) fprintf(stderr, ":%u", line);
         if (line && column) fprintf(stderr, ":%u", column);

@@ -34,23 +34,49 @@ void ck_store(tombac_type type, void *array, size_t i, double value)
 
 cf_call ck_call(cf_test *test, ck_form form, const char *file, const char *kernel, uint32_t n, uint32_t group)
 {
-    static const char *const files[][3] = {/* the suite keeps the names of open files */
-#define FILE_OF(NAME) {NAME, "ckernel/" NAME ".c", CF_CKERNEL_MSL "/ckernel_" NAME ".metal"}
-        FILE_OF("language"), FILE_OF("together"), FILE_OF("numbers"), FILE_OF("messages"), FILE_OF("extra"), FILE_OF("random")};
+    static const struct {
+        const char *name, *paths[CK_OLDER + 1], *older; /* the suite keeps the names of open files */
+    } files[] = {
+#define FILE_OF(NAME, OLDER)                                                                                 \
+    {NAME,                                                                                                   \
+        {"ckernel/" NAME ".c", CF_CKERNEL_MSL "/ckernel_" NAME ".metal", CF_CKERNEL_MSL "/ckernel_" NAME "_older.metal"}, \
+        OLDER}
+        FILE_OF("language", "metal2.4"), FILE_OF("together", "metal3.2"), FILE_OF("numbers", "metal2.4"),
+        FILE_OF("vectors", "metal2.4"), FILE_OF("messages", "metal3.2"), FILE_OF("random", "metal2.4"),
+        FILE_OF("pointers", "metal3.0"), FILE_OF("constants", "metal2.4"), FILE_OF("extra", NULL)};
     size_t i = 0;
-    while (strcmp(files[i][0], file) != 0) i++;
-    return (cf_call){.file = files[i][form == CK_C ? 1 : 2],
+    while (strcmp(files[i].name, file) != 0) i++;
+    return (cf_call){.file = files[i].paths[form == CK_HOST ? CK_C : form],
         .kernel = kernel,
         .math = TOMBAC_MATH_SAFE,
-        .standard = form == CK_C ? NULL : "metal4.1",
+        .standard = form == CK_MSL ? "metal4.1" : form == CK_OLDER ? files[i].older : NULL,
         .grid = {n, 1, 1},
         .group = {group, 1, 1}};
 }
 
 void ck_add(cf_suite *suite, cf_function *function, int a, int b, const char *name)
 {
+    ck_add_newer(suite, function, a, b, name);
+    cf_add(suite, function, CF_P(CK_OLDER, a, b), "ckernel.%s.older", name);
+}
+
+void ck_add_newer(cf_suite *suite, cf_function *function, int a, int b, const char *name)
+{
     cf_add(suite, function, CF_P(CK_C, a, b), "ckernel.%s.c", name);
     cf_add(suite, function, CF_P(CK_MSL, a, b), "ckernel.%s.msl", name);
+}
+
+void ck_add_everywhere(cf_suite *suite, cf_function *function, int a, int b, const char *name)
+{
+    ck_add(suite, function, a, b, name);
+    cf_add(suite, function, CF_P(CK_HOST, a, b), "ckernel.%s.host", name);
+}
+
+bool ck_run(cf_test *test, ck_form form, cf_call *call)
+{
+    if (form != CK_HOST) return cf_run(test, call);
+    if (!ck_host_run(call)) cf_fail(test, "%s is not among the host's kernels", call->kernel);
+    return !cf_failed(test);
 }
 
 /* ---- Language ---- */
@@ -161,6 +187,44 @@ static void run_scale(cf_test *t, const int *p)
     if (cf_run(t, &call)) cf_equal(t, type->type, expected, got, N, "element");
 }
 
+/* p[1]: which constants have a value, as bits. */
+static void run_constants(cf_test *t, const int *p)
+{
+    enum { N = 40 };
+    uint32_t rounds = 5;
+    float scale[2] = {0.5f, 3.0f}, expected[N], got[N] = {0};
+    int8_t shift = -3;
+    bool twice = p[1] & 4;
+    for (int i = 0; i < N; i++) {
+        expected[i] = 0;
+        for (uint32_t k = 0; k < rounds; k++) expected[i] += scale[0] * (float)k + scale[1];
+        if (p[1] & 2) expected[i] = twice ? expected[i] * 2 : expected[i] + 1000;
+        expected[i] += (float)(p[1] & 1 ? i + shift : i + 100);
+    }
+    cf_call call = ck_call(t, (ck_form)p[0], "constants", "specialised", N, 8);
+    cf_buffer(&call, 0, got, sizeof got);
+    cf_constant(&call, "rounds", &rounds, 4);
+    cf_constant_at(&call, 4, scale, sizeof scale);
+    if (p[1] & 2) cf_constant(&call, "twice", &twice, 1);
+    if (p[1] & 1) cf_constant(&call, "shift", &shift, 1);
+    if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_F32, expected, got, N, "element");
+}
+
+static void run_pointers(cf_test *t, const int *p)
+{
+    enum { N = 96, GROUP = 32, RESULTS = 14 };
+    int in[N], *expected = cf_alloc(t, N * RESULTS * 4), *got = cf_alloc(t, N * RESULTS * 4), shared[GROUP];
+    int pair[2] = {p[1], -7};
+    for (int i = 0; i < N; i++) in[i] = i * 37 % 101 - 20;
+    ck_host_pointers(in, expected, N, GROUP, shared, pair[0], pair[1]);
+    cf_call call = ck_call(t, (ck_form)p[0], "pointers", "pointers", N, GROUP);
+    cf_buffer(&call, 0, in, sizeof in);
+    cf_buffer(&call, 1, got, N * RESULTS * 4);
+    cf_threadgroup(&call, 0, GROUP * 4);
+    cf_bytes(&call, 2, pair, sizeof pair);
+    if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_I32, expected, got, N * RESULTS, "thread * 14 + result");
+}
+
 /* p[1]: threads; a slice is exactly as long as it says. */
 static void run_squares(cf_test *t, const int *p)
 {
@@ -263,6 +327,11 @@ void cf_family_ckernel(cf_suite *suite)
     ck_add(suite, run_structures, 1, 0, "structures.negated");
     ck_add(suite, run_rows, 0, 0, "rows");
     ck_add(suite, run_floats, 0, 0, "floats");
+    for (int set = 0; set < 8; set++) {
+        snprintf(name, sizeof name, "constants.%d", set);
+        ck_add(suite, run_constants, set, 0, name);
+    }
+    ck_add(suite, run_pointers, 12345, 0, "pointers");
     for (int i = 0; i < CK_TYPES; i++) {
         if (ck_types[i].type == TOMBAC_TYPE_F16) continue;
         snprintf(name, sizeof name, "instances.%s", ck_types[i].name);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <tombac/random.h>
 
-enum { N = 200, DRAWS = 6, IN_METAL = CK_MSL + 1 };
+enum { N = 200, DRAWS = 6, IN_METAL = CK_OLDER + 1 };
 
 static const uint64_t seed = UINT64_C(0x9e3779b97f4a7c15);
 
@@ -92,7 +92,7 @@ static void run_fresh(cf_test *t, const int *p)
 
 void ck_random(cf_suite *suite)
 {
-    static const char *const forms[] = {"c", "msl", "metal"}, *const modes[] = {"fast", "relaxed", "safe"};
+    static const char *const forms[] = {"c", "msl", "older", "metal"}, *const modes[] = {"fast", "relaxed", "safe"};
     for (int form = CK_C; form <= IN_METAL; form++) {
         cf_add(suite, run_integers, CF_P(form), "ckernel.random.integers.%s", forms[form]);
         cf_add(suite, run_fresh, CF_P(form), "ckernel.random.fresh.%s", forms[form]);

@@ -46,7 +46,7 @@ static void run_positions(cf_test *t, const int *p)
     call.grid = (tombac_size3){s[0], s[1], s[2]};
     call.group = (tombac_size3){s[3], s[4], s[5]};
     cf_buffer(&call, 0, got, n * 144);
-    if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_U32, expected, got, n * 36, "position");
+    if (ck_run(t, (ck_form)p[0], &call)) cf_equal(t, TOMBAC_TYPE_U32, expected, got, n * 36, "position");
 }
 
 /* ---- Threadgroup memory ---- */
@@ -66,7 +66,7 @@ static void run_reverse(cf_test *t, const int *p)
     cf_buffer(&call, 0, in, n * 4u);
     cf_buffer(&call, 1, got, n * 8u);
     cf_threadgroup(&call, 0, group * 4u);
-    if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_I32, expected, got, n * 2u, "element");
+    if (ck_run(t, (ck_form)p[0], &call)) cf_equal(t, TOMBAC_TYPE_I32, expected, got, n * 2u, "element");
 }
 
 /* ---- Reductions and scans: values small enough that every type holds every result ---- */
@@ -128,7 +128,7 @@ static void run_reduce(cf_test *t, const int *p)
     cf_call call = ck_call(t, (ck_form)p[0], "together", kernel, THREADS, GROUP);
     cf_buffer(&call, 0, in, THREADS * size);
     cf_buffer(&call, 1, got, count * size);
-    if (cf_run(t, &call)) cf_equal(t, type->type, expected, got, count, "operation * 77 + thread");
+    if (ck_run(t, (ck_form)p[0], &call)) cf_equal(t, type->type, expected, got, count, "operation * 77 + thread");
 }
 
 static void run_bits(cf_test *t, const int *p)
@@ -161,7 +161,7 @@ static void run_bits(cf_test *t, const int *p)
     cf_call call = ck_call(t, (ck_form)p[0], "together", kernel, THREADS, GROUP);
     cf_buffer(&call, 0, in, THREADS * size);
     cf_buffer(&call, 1, got, count * size);
-    if (cf_run(t, &call)) cf_equal(t, type->type, expected, got, count, "operation * 77 + thread");
+    if (ck_run(t, (ck_form)p[0], &call)) cf_equal(t, type->type, expected, got, count, "operation * 77 + thread");
 }
 
 /* ---- Moves: where operation o takes thread i's value from: *fill says from which array, -1 is "zero" ----
@@ -219,7 +219,7 @@ static void run_move(cf_test *t, const int *p)
     cf_buffer(&call, 0, in, THREADS * size);
     cf_buffer(&call, 1, fill, THREADS * size);
     cf_buffer(&call, 2, got, count * size);
-    if (cf_run(t, &call)) cf_equal(t, type->type, expected, got, count, "operation * 77 + thread");
+    if (ck_run(t, (ck_form)p[0], &call)) cf_equal(t, type->type, expected, got, count, "operation * 77 + thread");
 }
 
 static void run_votes(cf_test *t, const int *p)
@@ -240,7 +240,7 @@ static void run_votes(cf_test *t, const int *p)
     cf_call call = ck_call(t, (ck_form)p[0], "together", "votes", THREADS, GROUP);
     cf_buffer(&call, 0, in, sizeof in);
     cf_buffer(&call, 1, got, sizeof got);
-    if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_U64, expected, got, 6 * THREADS, "vote * 77 + thread");
+    if (ck_run(t, (ck_form)p[0], &call)) cf_equal(t, TOMBAC_TYPE_U64, expected, got, 6 * THREADS, "vote * 77 + thread");
 }
 
 /* ---- Atomics ---- */
@@ -269,7 +269,7 @@ static void run_counters(cf_test *t, const int *p)
     cf_buffer(&call, 0, in, N * size);
     cf_buffer(&call, 1, cells, 8 * size);
     cf_buffer(&call, 2, old, N * size);
-    if (!cf_run(t, &call)) return;
+    if (!ck_run(t, (ck_form)p[0], &call)) return;
     /* Cells 5 and 6: every value was swapped in once; the last one stayed. */
     bool *seen = cf_alloc(t, N);
     double last = 0, swapped = 0;
@@ -319,7 +319,7 @@ static void run_counter_bits(cf_test *t, const int *p)
     cf_call call = ck_call(t, (ck_form)p[0], "together", kernel, N, 32);
     cf_buffer(&call, 0, in, N * size);
     cf_buffer(&call, 1, cells, 5 * size);
-    if (cf_run(t, &call)) cf_equal(t, type->type, expected, cells, 5, "cell");
+    if (ck_run(t, (ck_form)p[0], &call)) cf_equal(t, type->type, expected, cells, 5, "cell");
 }
 
 static void run_last_arrives(cf_test *t, const int *p)
@@ -332,7 +332,7 @@ static void run_last_arrives(cf_test *t, const int *p)
     cf_buffer(&call, 1, partial, sizeof partial);
     cf_buffer(&call, 2, &arrived, 4);
     cf_buffer(&call, 3, &total, 4);
-    if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_U32, &expected, &total, 1, "total");
+    if (ck_run(t, (ck_form)p[0], &call)) cf_equal(t, TOMBAC_TYPE_U32, &expected, &total, 1, "total");
 }
 
 /* ---- Matrices: small whole numbers, so that every order of summation is exact ---- */
@@ -360,7 +360,7 @@ static void run_multiply_float(cf_test *t, const int *p)
     cf_buffer(&call, 1, b, sizeof b);
     cf_buffer(&call, 2, c, sizeof c);
     cf_buffer(&call, 3, got, sizeof got);
-    if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_F32, expected, got, 256, "element");
+    if (ck_run(t, (ck_form)p[0], &call)) cf_equal(t, TOMBAC_TYPE_F32, expected, got, 256, "element");
 }
 
 static void run_multiply_half(cf_test *t, const int *p)
@@ -383,7 +383,7 @@ static void run_multiply_half(cf_test *t, const int *p)
     cf_buffer(&call, 1, b, sizeof b);
     cf_buffer(&call, 2, got, sizeof got);
     cf_buffer(&call, 3, got_half, sizeof got_half);
-    if (!cf_run(t, &call)) return;
+    if (!ck_run(t, (ck_form)p[0], &call)) return;
     cf_equal(t, TOMBAC_TYPE_F32, expected, got, 64, "float element");
     cf_equal(t, TOMBAC_TYPE_F16, expected_half, got_half, 64, "half element");
 }
@@ -391,8 +391,13 @@ static void run_multiply_half(cf_test *t, const int *p)
 static void add_typed(cf_suite *suite, cf_function *function, const char *what, int i)
 {
     char name[64];
+    bool newer = function == run_counters && ck_types[i].type == TOMBAC_TYPE_F32; /* in threadgroup memory */
     snprintf(name, sizeof name, "%s.%s", what, ck_types[i].name);
-    ck_add(suite, function, i, 0, name);
+    if (newer)
+        ck_add_newer(suite, function, i, 0, name);
+    else
+        ck_add_everywhere(suite, function, i, 0, name);
+    if (newer) cf_add(suite, function, CF_P(CK_HOST, i), "ckernel.%s.host", name);
 }
 
 void ck_together(cf_suite *suite)
@@ -400,10 +405,10 @@ void ck_together(cf_suite *suite)
     char name[64];
     for (int i = 0; i < 4; i++) {
         snprintf(name, sizeof name, "positions.%d", i);
-        ck_add(suite, run_positions, i, 0, name);
+        ck_add_everywhere(suite, run_positions, i, 0, name);
     }
-    ck_add(suite, run_reverse, 32, 0, "reverse.32");
-    ck_add(suite, run_reverse, 200, 0, "reverse.200");
+    ck_add_everywhere(suite, run_reverse, 32, 0, "reverse.32");
+    ck_add_everywhere(suite, run_reverse, 200, 0, "reverse.200");
     for (int i = 0; i < CK_TYPES; i++) {
         tombac_type type = ck_types[i].type;
         bool floating = type == TOMBAC_TYPE_F16 || type == TOMBAC_TYPE_F32;
@@ -414,8 +419,8 @@ void ck_together(cf_suite *suite)
         if (size >= 4) add_typed(suite, run_counters, "counters", i);
         if (size >= 4 && !floating) add_typed(suite, run_counter_bits, "counter_bits", i);
     }
-    ck_add(suite, run_votes, 0, 0, "votes");
-    ck_add(suite, run_last_arrives, 0, 0, "last_arrives");
-    ck_add(suite, run_multiply_float, 0, 0, "multiply.float");
-    ck_add(suite, run_multiply_half, 0, 0, "multiply.half");
+    ck_add_everywhere(suite, run_votes, 0, 0, "votes");
+    ck_add_everywhere(suite, run_last_arrives, 0, 0, "last_arrives");
+    ck_add_everywhere(suite, run_multiply_float, 0, 0, "multiply.float");
+    ck_add_everywhere(suite, run_multiply_half, 0, 0, "multiply.half");
 }

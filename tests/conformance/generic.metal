@@ -180,7 +180,7 @@ kernel void overrun(device uint *out, device uint *in, constant uint2 &what, thr
     if (what.x & 4)
         write(p, n, 7);
     else
-        out[1] = read(p, n) + local[t & 3];
+        out[1 + t] = read(p, n) + local[t & 3];
 }
 
 kernel void wrong_cast(device uint *out, uint i [[thread_position_in_grid]])

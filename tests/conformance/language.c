@@ -292,13 +292,67 @@ static void run_flow(cf_test *t, const int *p)
     if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_I32, expected, got, 8 * N, "out (8 per thread)");
 }
 
+static void run_lists(cf_test *t, const int *p)
+{
+    static const float expected[16] = {1, 2, 3, 4, 5, 8, 9, 0, 11, 8, 10, 0, 5, 2, 3, 2};
+    int32_t in[2] = {INT32_MAX, INT32_MIN}, got[8] = {0};
+    float out[16] = {0};
+    uint32_t x = INT32_MAX, y = (uint32_t)INT32_MIN, high = 3 * x; /* of three times x in the upper half of 64 bits */
+    const uint32_t wrapped[8] = {x + x, 3 * x, 0 - y, y - 1, x + 1, high, 1, 0};
+    cf_call call = call_of("lists", 1, 1);
+    cf_buffer(&call, 0, out, sizeof out);
+    cf_buffer(&call, 1, got, sizeof got);
+    cf_buffer(&call, 2, in, sizeof in);
+    if (!cf_run(t, &call)) return;
+    cf_equal(t, TOMBAC_TYPE_F32, expected, out, 16, "out");
+    cf_equal(t, TOMBAC_TYPE_U32, wrapped, got, 8, "wrapped");
+}
+
+static void run_late_value(cf_test *t, const int *p)
+{
+    uint32_t in[64], expected[64] = {0}, got[64] = {0}, n = 9, never = 1000;
+    uint64_t seed = 5;
+    for (int i = 0; i < 64; i++) in[i] = (uint32_t)cf_random(&seed);
+    for (uint32_t i = 0; i < 64; i++)
+        for (uint32_t k = 0; k < n; k++) expected[i] += in[(i + k) % 64] * k;
+    cf_call call = call_of("late_value", 64, (uint32_t)p[0]);
+    cf_buffer(&call, 0, got, sizeof got);
+    cf_buffer(&call, 1, in, sizeof in);
+    cf_bytes(&call, 2, &n, 4);
+    cf_bytes(&call, 3, &never, 4);
+    if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_U32, expected, got, 64, "out");
+}
+
+static void run_likely(cf_test *t, const int *p)
+{
+    enum { N = 100 };
+    int32_t in[N], expected[N], got[N] = {0};
+    for (int i = 0; i < N; i++) {
+        int x = in[i] = 3 * i + i % 7;
+        x += x % 2 ? 200 : 100;
+        x *= x % 3 ? 1 : 2;
+        x -= x > 250 ? 7 : 0;
+        x ^= x % 4 == 0 ? 1 : x % 4 == 3 ? 16 : 8;
+        while (x > 320) x -= 10;
+        expected[i] = x;
+    }
+    cf_call call = call_of("likely", N, 64);
+    cf_buffer(&call, 0, got, sizeof got);
+    cf_buffer(&call, 1, in, sizeof in);
+    if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_I32, expected, got, N, "out");
+}
+
 void cf_family_language(cf_suite *suite)
 {
+    cf_add(suite, run_likely, CF_P(0), "language.likely");
+    cf_add(suite, run_lists, CF_P(0), "language.lists");
     cf_add(suite, run_swizzles, CF_P(0), "language.swizzles");
     cf_add(suite, run_matrices, CF_P(0), "language.matrices");
     cf_add(suite, run_types, CF_P(0), "language.types");
     cf_add(suite, run_spaces, CF_P(0), "language.address-spaces");
     for (int i = 0; i < 4; i++) cf_add(suite, run_templates, CF_P(i), "language.%s", instances[i].name);
+    cf_add(suite, run_late_value, CF_P(64), "language.late-value.64");
+    cf_add(suite, run_late_value, CF_P(24), "language.late-value.24");
     cf_add(suite, run_flow, CF_P(64), "language.flow.64");
     cf_add(suite, run_flow, CF_P(33), "language.flow.33");
 }

@@ -316,3 +316,61 @@ kernel void flow(device int *out [[buffer(0)]], const device uint *in [[buffer(1
     int comma = (k = 5, k + 1);
     o[7] = comma * k;
 }
+
+/* Matrices from lists of lists, packed vectors that count, vectors of integers that wrap. */
+constant float3x2 rows = {{1, 2}, {3, 4}, {5, 6}};
+
+kernel void lists(device float *out [[buffer(0)]], device int *wrapped [[buffer(1)]], const device int *in [[buffer(2)]])
+{
+    float2x2 a = {{1, 2}, {3, 4}}, b = float2x2({5, 6}, {7, 8}), c{{9}, {10, 11}};
+    half2x4 h = {{1, 2, 3, 4}, {5, 6, 7, 8}};
+    float4x4 d = {{1}, {0, 2}, {0, 0, 3}, {0, 0, 0, 4}};
+    a = +a;
+    const float all[] = {a[0][0], a[0][1], a[1][0], a[1][1], b[0][0], b[1][1], c[0][0], c[0][1], c[1][1],
+        float(h[1][3]), d[0][0] + d[1][1] + d[2][2] + d[3][3], d[0][1] + d[3][2], rows[2][0]};
+    for (int k = 0; k < 13; k++) out[k] = all[k];
+    packed_float3 p = float3(1, 2, 3), before = p++, after = p--;
+    out[13] = before.y, out[14] = after.y, out[15] = p.y;
+    int2 v = int2(in[0], in[1]);
+    long2 l = long2(long(in[0]) << 32, -1);
+    wrapped[0] = (v + v).x, wrapped[1] = (v * 3).x, wrapped[2] = (-v).y, wrapped[3] = (v - int2(1, 1)).y;
+    v++;
+    wrapped[4] = v.x, wrapped[5] = int((l + l + l).x >> 32);
+    bool2 less = v < int2(in[0], in[1]); // the one that wrapped
+    wrapped[6] = less.x, wrapped[7] = less.y;
+}
+
+// A variable that gets its value in the loop that reads it, and whose value of the first round nobody uses.
+kernel void late_value(device uint *out [[buffer(0)]], const device uint *in [[buffer(1)]], constant uint &n [[buffer(2)]],
+    constant uint &never [[buffer(3)]],
+    uint i [[thread_position_in_grid]])
+{
+    uint kept, total = 0;
+    for (uint k = 0; k < n; k++) {
+        kept = popcount(kept + in[i]) ^ in[(i + k) % 64];
+        if (k == never) total += kept;
+        total += in[(i + k) % 64] * k;
+    }
+    out[i] = total;
+}
+
+/* What only tells the optimiser something. */
+kernel void likely(device int *out [[buffer(0)]], const device int *in [[buffer(1)]], uint i [[thread_position_in_grid]])
+{
+    int x = in[i];
+    __builtin_assume(x >= 0);
+    __builtin_prefetch(out);
+    if (x % 2 == 0) [[likely]] x += 100;
+    else [[unlikely]] x += 200;
+    if (__builtin_expect(x % 3 == 0, 0)) x *= 2;
+    if (__builtin_expect_with_probability(x > 250, 1, 0.9)) x -= 7;
+    switch (x & 3) {
+    [[unlikely]] case 0: x ^= 1; break;
+    case 1:
+    case 2: x ^= 8; break;
+    case 3: x ^= 16; break;
+    default: __builtin_unreachable();
+    }
+    while (x > 320) [[unlikely]] x -= 10;
+    out[i] = x;
+}

@@ -187,6 +187,31 @@ static void run_gemm(cf_test *t, const int *p)
     if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_F32, expected, got, m * n, "out (%u columns)", n);
 }
 
+/* p: width of the threadgroup, of 96 threads. Small integers. Element 0 of each lane is in an even column. */
+static void run_many(cf_test *t, const int *p)
+{
+    enum { ROWS = 96, COLUMNS = 32, DEPTH = 88 };
+    float *expected = cf_alloc(t, ROWS * COLUMNS * 4), *got = cf_alloc(t, ROWS * COLUMNS * 4);
+    void *a = cf_alloc(t, ROWS * DEPTH * 2), *b = cf_alloc(t, COLUMNS * DEPTH * 4);
+    for (uint32_t i = 0; i < ROWS * DEPTH; i++) store(HALF, a, i, (float)(i * 7 % 19) - 9);
+    for (uint32_t i = 0; i < COLUMNS * DEPTH; i++) store(FLOAT, b, i, (float)(i * 11 % 17) - 8);
+    for (uint32_t r = 0; r < ROWS; r++)
+        for (uint32_t c = 0; c < COLUMNS; c++) {
+            float sum = (float)(r % 32 / 8 * 4 + c / 8);
+            for (uint32_t k = 0; k < DEPTH; k++) {
+                float added = k / 8 % 2 && c % 2 == 0 ? 1.0f : 0.0f;
+                sum += load(HALF, a, r * DEPTH + k) * (load(FLOAT, b, c * DEPTH + k) + added);
+            }
+            expected[r * COLUMNS + c] = sum;
+        }
+    cf_call call = {.file = "matrix.metal", .kernel = "many", .grid = {1, 1, 1}, .whole_groups = true};
+    call.group = (tombac_size3){(uint32_t)p[0], 96 / (uint32_t)p[0], 1};
+    cf_buffer(&call, 0, got, ROWS * COLUMNS * 4);
+    cf_buffer(&call, 1, a, ROWS * DEPTH * 2);
+    cf_buffer(&call, 2, b, COLUMNS * DEPTH * 4);
+    if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_F32, expected, got, ROWS * COLUMNS, "out");
+}
+
 void cf_family_matrix(cf_suite *suite)
 {
     for (int k = 0; k < 3; k++)
@@ -206,6 +231,8 @@ void cf_family_matrix(cf_suite *suite)
                 "matrix.multiply.%s-%s-%s.%s", kind_names[kinds[i][0]], kind_names[kinds[i][1]],
                 kind_names[kinds[i][2]], random ? "fractions" : "integers");
     cf_add(suite, run_product, CF_P(0), "matrix.product");
+    cf_add(suite, run_many, CF_P(32), "matrix.many.rows");
+    cf_add(suite, run_many, CF_P(24), "matrix.many.other-shape");
     cf_add(suite, run_gemm, CF_P(16, 24, 32, 0), "matrix.gemm.16x24x32");
     cf_add(suite, run_gemm, CF_P(64, 48, 128, 0), "matrix.gemm.64x48x128");
     cf_add(suite, run_gemm, CF_P(64, 64, 64, 1), "matrix.gemm-staged.64x64x64");

@@ -115,7 +115,34 @@ kernel void gemm(device float *out [[buffer(0)]], const device float *a [[buffer
     simdgroup_store(sum, out + row * mnk.y + column, mnk.y);
 }
 
-// The same with half tiles staged in threadgroup memory, B given transposed, a 2x2 block of tiles per SIMD-group.
+// 176 products in straight-line code, so many that an engine may call a function for each: 32 x 32 tiles of a product of
+// 88 terms, a half left operand, and a right one that lies transposed or is an element-wise sum.
+kernel void many(device float *out [[buffer(0)]], const device half *a [[buffer(1)]], const device float *b [[buffer(2)]],
+    ushort s [[simdgroup_index_in_threadgroup]])
+{
+    simdgroup_float8x8 sum[4][4];
+    a += s * 32 * 88;
+#pragma unroll
+    for (int i = 0; i < 16; i++) sum[i / 4][i % 4] = make_filled_simdgroup_matrix<float, 8, 8>(float(i));
+#pragma unroll
+    for (int k = 0; k < 11; k++) {
+        simdgroup_half8x8 left[4];
+        simdgroup_float8x8 right[4];
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            simdgroup_load(left[i], a + i * 8 * 88 + k * 8, 88);
+            simdgroup_load(right[i], b + i * 8 * 88 + k * 8, 88, ulong2(0, 0), true);
+            if (k % 2) right[i].thread_elements()[0] += 1.0f;
+        }
+#pragma unroll
+        for (int i = 0; i < 16; i++)
+            simdgroup_multiply_accumulate(sum[i / 4][i % 4], left[i / 4], right[i % 4], sum[i / 4][i % 4]);
+    }
+#pragma unroll
+    for (int i = 0; i < 16; i++) simdgroup_store(sum[i / 4][i % 4], out + s * 1024 + i / 4 * 256 + i % 4 * 8, 32);
+}
+
+// The same as gemm with half tiles staged in threadgroup memory, B given transposed, a 2x2 block of tiles per SIMD-group.
 kernel void gemm_staged(device float *out [[buffer(0)]], const device half *a [[buffer(1)]], const device half *b [[buffer(2)]],
     constant uint3 &mnk [[buffer(3)]], threadgroup half *tiles [[threadgroup(0)]], uint2 g [[threadgroup_position_in_grid]],
     ushort l [[thread_index_in_threadgroup]], ushort s [[simdgroup_index_in_threadgroup]])

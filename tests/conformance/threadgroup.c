@@ -199,6 +199,22 @@ static void run_barrier_places(cf_test *t, const int *p)
     if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_U32, expected, got, n, "out");
 }
 
+static void run_barrier_copies(cf_test *t, const int *p)
+{
+    static const uint32_t steps[3] = {1, 7, 100};
+    uint32_t n = (uint32_t)p[0], count = 3, tile[128], expected[128], got[128] = {0};
+    for (uint32_t l = 0; l < n; l++) expected[l] = l;
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t l = 0; l < n; l++) tile[l] = expected[l] + steps[l / 32 % 3];
+        for (uint32_t l = 0; l < n; l++) expected[l] += tile[(l + 33) % n];
+    }
+    cf_call call = call_of("barrier_copies", n, n);
+    cf_buffer(&call, 0, got, n * 4u);
+    cf_bytes(&call, 1, &count, 4);
+    cf_threadgroup(&call, 0, n * 4);
+    if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_U32, expected, got, n, "out");
+}
+
 static void run_device_exchange(cf_test *t, const int *p)
 {
     uint32_t n = (uint32_t)p[0], work[128] = {0}, expected[128], got[128] = {0};
@@ -272,6 +288,7 @@ void cf_family_threadgroup(cf_suite *suite)
         cf_add(suite, run_private_arrays, CF_P(n), "threadgroup.private-arrays.%d", n);
         cf_add(suite, run_barrier_places, CF_P(n, 0), "threadgroup.barrier-places.%d", n);
         cf_add(suite, run_barrier_places, CF_P(n, 1), "threadgroup.barrier-before-return.%d", n);
+        cf_add(suite, run_barrier_copies, CF_P(n), "threadgroup.barrier-copies.%d", n);
         cf_add(suite, run_device_exchange, CF_P(n), "threadgroup.device-exchange.%d", n);
         cf_add(suite, run_simdgroup_exchange, CF_P(n), "threadgroup.simdgroup-exchange.%d", n);
     }

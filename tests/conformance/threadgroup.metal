@@ -196,6 +196,30 @@ kernel void barrier_places(device uint *out [[buffer(0)]], constant uint &way [[
     threadgroup_barrier(mem_flags::mem_threadgroup);
 }
 
+// One barrier of the source, of which every SIMD-group runs a copy of its own: what it adds is a template's argument, as are
+// the edges of a matrix' last tile.
+template <uint STEP> uint rounds(threadgroup uint *tile, uint count, uint l, uint n)
+{
+    uint v = l;
+    for (uint i = 0; i < count; i++) {
+        tile[l] = v + STEP;
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        v = tile[(l + 33) % n] + v;
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+    }
+    return v;
+}
+kernel void barrier_copies(device uint *out [[buffer(0)]], constant uint &count [[buffer(1)]],
+    threadgroup uint *tile [[threadgroup(0)]], uint l [[thread_index_in_threadgroup]],
+    uint s [[simdgroup_index_in_threadgroup]], uint n [[threads_per_threadgroup]])
+{
+    uint v;
+    if (s % 3 == 0) v = rounds<1>(tile, count, l, n);
+    else if (s % 3 == 1) v = rounds<7>(tile, count, l, n);
+    else v = rounds<100>(tile, count, l, n);
+    out[l] = v;
+}
+
 // Device memory behind a device barrier, inside one threadgroup; SIMD-group barriers inside one SIMD-group.
 kernel void device_exchange(device uint *out [[buffer(0)]], device uint *work [[buffer(1)]],
     uint l [[thread_index_in_threadgroup]], uint n [[threads_per_threadgroup]])

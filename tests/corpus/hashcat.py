@@ -35,7 +35,7 @@ def source(hashes):
                 f"device {word} *out [[buffer (2)]], device const u32 *keys [[buffer (3)]], uint i [[thread_position_in_grid]])")
         text.append(f"kernel void plain_{name} {head} {{ {load} {name}_ctx_t ctx; {name}_init (&ctx); {update.format('')} "
                     f"{name}_final (&ctx); for (int k = 0; k < {words}; k++) out[i * {words} + k] = ctx.h[k]; }}")
-        key = "u32 key[16]; for (int k = 0; k < 16; k++) key[k] = keys[k];"
+        key = "u32 key[32]; for (int k = 0; k < 32; k++) key[k] = keys[k];"
         init = f"{name}_hmac_init{'_swap' if swapped else ''} (&ctx, key, 20);"
         text.append(f"kernel void keyed_{name} {head} {{ {load} {key} {name}_hmac_ctx_t ctx; {init} {update.format('_hmac')} "
                     f"{name}_hmac_final (&ctx); for (int k = 0; k < {words}; k++) out[i * {words} + k] = ctx.opad.h[k]; }}")
@@ -50,7 +50,7 @@ def digest(name, keyed):
         texts = [bytes(rng.integers(0, 256, n, dtype=np.uint8)) for n in LENGTHS]
         messages = np.array([np.frombuffer(t.ljust(4 * WORDS, b"\0"), np.uint32) for t in texts])
         key = bytes(rng.integers(0, 256, 20, dtype=np.uint8))
-        keys = np.frombuffer(key.ljust(64, b"\0"), np.uint32)
+        keys = np.frombuffer(key.ljust(128, b"\0"), np.uint32)
         kind = np.uint64 if word == "u64" else np.uint32
         arguments = {0: messages, 1: np.array(LENGTHS, np.int32), 2: np.zeros((len(texts), words), kind), 3: keys}
         (out,) = kit.run(f"{'keyed' if keyed else 'plain'}_{own}", arguments, grid=(len(texts), 1, 1), outputs=[2])

@@ -188,11 +188,13 @@ def qmm_nax(dtype, m, n, k):
         q = rng.integers(0, 1 << bits, (n, k)).astype(np.uint32)
         w = (q.reshape(n, -1, 8) << (np.arange(8) * bits).astype(np.uint32)).sum(-1).astype(np.uint32)
         scales, biases = (normal(n, k // group) / 30).astype(dtype), normal(n, k // group).astype(dtype)
+        over = [(0, -n % 64), (0, 0)]  # the project's kernels read on to whole tiles of these
         x = (normal(m, k) / 4).astype(dtype)
         name = (f"affine_qmm_t_nax_{'float' if dtype is np.float32 else 'float16_t'}_gs_{group}_b_{bits}_bm{tile}_bn64_bk64_wm2_wn2_"
                 f"alN_{'true' if n % 64 == 0 else 'false'}_batch_0")
         long, number = np.zeros(1, np.int64), np.zeros(1, np.int32)
-        values = {0: w, 1: scales, 2: biases, 3: x, 4: np.zeros((m, n), dtype), 5: k, 6: n, 7: m, 8: 0, 9: number, 10: long, 11: 0,
+        values = {0: np.pad(w, over), 1: np.pad(scales, over), 2: np.pad(biases, over), 3: x, 4: np.zeros((m, n), dtype), 5: k, 6: n,
+                  7: m, 8: 0, 9: number, 10: long, 11: 0,
                   12: number, 13: long, 14: long, 15: long}
         (out,) = kit.run(name, values, groups=((n + 63) // 64, (m + tile - 1) // tile, 1), group=(32, 2, 2), outputs=[4])
         weights = q * np.repeat(scales.astype(np.float64), group, -1) + np.repeat(biases.astype(np.float64), group, -1)
@@ -285,6 +287,8 @@ def all_cases():
     yield "steel/gemm/kernels/steel_gemm_fused_nax", "nax steel_gemm tn float16 edges", steel_gemm("tn", np.float16, 70, 50, 256, True)
     yield "quantized_nax", "nax qmm_t 4 bits float16", qmm_nax(np.float16, 64, 64, 128)
     yield "quantized_nax", "nax qmm_t 4 bits float32", qmm_nax(np.float32, 128, 128, 192)
+    yield "quantized_nax", "nax qmm_t 4 bits float16, rows that are left over", qmm_nax(np.float16, 37, 64, 128)
+    yield "quantized_nax", "nax qmm_t 4 bits float32, rows and columns that are left over", qmm_nax(np.float32, 70, 80, 128)
     yield "scaled_dot_product_attention", "sdpa_vector float32 64", sdpa_vector(np.float32, 64, 100, False)
     yield "scaled_dot_product_attention", "sdpa_vector float16 128 causal", sdpa_vector(np.float16, 128, 65, True)
 

@@ -1,6 +1,6 @@
 /* The cuda driver around a launch, on a stand-in for libcuda (fake_cuda.c; $FAKE_CUDA says how it behaves):
  * what it offers, compiles for, copies and reports. LD_LIBRARY_PATH must name the stand-in's folder, or
- * NO_DRIVER=1 be set. */
+ * NO_DRIVER=1 be set, or OLD_DRIVER=1 with the folder of one that has only cuInit. */
 #include "tombac/tombac.h"
 
 #include <dlfcn.h>
@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -108,6 +109,16 @@ static void refused(const char *text)
     assert_false(offered());
 }
 
+static void refused_open(const char *text)
+{
+    tombac_device *device = NULL;
+    tombac_error *error = NULL;
+    assert_int_equal(tombac_device_open("cuda", &device, &error), TOMBAC_ERROR_UNSUPPORTED);
+    assert_null(device);
+    if (!strstr(tombac_error_message(error), text)) fail_msg("%s", tombac_error_message(error));
+    tombac_error_release(error);
+}
+
 static void test_no_driver(void **state)
 {
     refused("no cuda device: libcuda.so.1 is not installed");
@@ -118,6 +129,19 @@ static void test_no_gpu(void **state)
     mode("none");
     refused("no cuda device: NVIDIA's driver finds no GPU");
     mode(NULL);
+}
+
+static void test_old_gpu(void **state)
+{
+    mode("sm_75");
+    refused_open("no cuda device: the GPU has compute capability 7.5, kernels need 8.0 or later");
+    mode(NULL);
+}
+
+/* On a library that has cuInit alone. */
+static void test_old_driver(void **state)
+{
+    refused("no cuda device: NVIDIA's driver is too old, it has no cuDriverGetVersion");
 }
 
 static void test_offered(void **state)
@@ -190,16 +214,20 @@ static void test_copies(void **state)
 
 /* ---- What is copied when ---- */
 
+/* A function of the stand-in that reads two of its counters. It stays loaded, so that the counters do. */
+typedef void read_two(unsigned *, unsigned *);
+static read_two *symbol_of(const char *name)
+{
+    void *library = dlopen("libcuda.so.1", RTLD_NOW), *symbol = library ? dlsym(library, name) : NULL;
+    assert_non_null(symbol);
+    read_two *read;
+    memcpy(&read, &symbol, sizeof read);
+    return read;
+}
+
 static void count_copies(unsigned *up, unsigned *down)
 {
-    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-    assert_non_null(library);
-    void *symbol = dlsym(library, "fake_cuda_copies");
-    assert_non_null(symbol);
-    void (*read)(unsigned *, unsigned *);
-    memcpy(&read, &symbol, sizeof read);
-    read(up, down);
-    dlclose(library);
+    symbol_of("fake_cuda_copies")(up, down);
 }
 
 static void launch_once(const fixture *f)
@@ -353,11 +381,11 @@ static void test_eviction(void **state)
 
 /* ---- Two entries ---- */
 
-static bool second_ran(void)
+static bool ask(const char *name)
 {
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     assert_non_null(library);
-    void *symbol = dlsym(library, "fake_cuda_second");
+    void *symbol = dlsym(library, name);
     assert_non_null(symbol);
     int (*read)(void);
     memcpy(&read, &symbol, sizeof read);
@@ -366,7 +394,13 @@ static bool second_ran(void)
     return result;
 }
 
-/* The entry that counts on multiples of 16 is only taken where there are such. */
+static bool second_ran(void)
+{
+    return ask("fake_cuda_second");
+}
+
+/* The entry for plain launches is only taken for these: multiples of 16 where the code counts on them, whole threadgroups of whole
+ * SIMD-groups, no more threads than it takes (here 512). */
 static void test_entries(void **state)
 {
     static const char text[] =
@@ -379,8 +413,14 @@ static void test_entries(void **state)
         size_t in;
         uint64_t stride;
         bool second;
-    } cases[] = {{0, 16, false}, {16, 32, false}, {4, 16, true}, {0, 8, true}, {0, 0, false},
-        {0, UINT64_C(1) << 63, false}, {0, 17, true}};
+        tombac_size3 grid, group;
+    } cases[] = {{0, 16, false, {32, 1, 1}, {32, 1, 1}}, {16, 32, false, {32, 1, 1}, {32, 1, 1}},
+        {4, 16, true, {32, 1, 1}, {32, 1, 1}}, {0, 8, true, {32, 1, 1}, {32, 1, 1}},
+        {0, 0, false, {32, 1, 1}, {32, 1, 1}}, {0, UINT64_C(1) << 63, false, {32, 1, 1}, {32, 1, 1}},
+        {0, 17, true, {32, 1, 1}, {32, 1, 1}}, {0, 16, false, {64, 6, 4}, {16, 2, 4}},
+        {0, 16, true, {33, 1, 1}, {32, 1, 1}}, {0, 16, true, {32, 5, 1}, {32, 2, 1}},
+        {0, 16, true, {48, 1, 1}, {48, 1, 1}}, {0, 16, false, {512, 1, 1}, {512, 1, 1}},
+        {0, 16, true, {544, 1, 1}, {544, 1, 1}}, {0, 16, true, {32, 1, 70000}, {32, 1, 1}}};
     fixture f;
     tombac_error *error = NULL;
     mode(NULL);
@@ -393,9 +433,8 @@ static void test_entries(void **state)
         error);
     require(tombac_kernel_create(library, "four", NULL, 0, &kernel, &error), error);
     require(tombac_launch_create(kernel, &launch, &error), error);
-    require(
-        tombac_launch_set_threads(launch, (tombac_size3){1, 1, 1}, (tombac_size3){1, 1, 1}, &error), error);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        require(tombac_launch_set_threads(launch, cases[i].grid, cases[i].group, &error), error);
         struct {
             uint32_t first;
             uint64_t stride;
@@ -407,6 +446,55 @@ static void test_entries(void **state)
         require(tombac_launch_wait(launch, &error), error);
         assert_int_equal(second_ran(), cases[i].second);
     }
+    tombac_launch_release(launch);
+    tombac_kernel_release(kernel);
+    tombac_library_release(library);
+    release(&f);
+}
+
+/* A kernel that is launched twice with the same bytes runs code made for them; their driver is the same. */
+static void test_specialised(void **state)
+{
+    fixture f;
+    tombac_error *error = NULL;
+    mode(NULL);
+    build(&f);
+    require(tombac_device_specialise_after(f.device, 1, &error), error);
+    tombac_library *library; /* the kernel of the first one counts otherwise */
+    tombac_kernel *kernel;
+    tombac_launch *launch;
+    float factor = 3;
+    require(tombac_library_create_from_source(
+                f.device, "scale.metal", source, sizeof source - 1, NULL, &library, &error),
+        error);
+    require(tombac_kernel_create(library, "scale", NULL, 0, &kernel, &error), error);
+    require(tombac_launch_create(kernel, &launch, &error), error);
+    require(tombac_launch_set_buffer(launch, 0, f.out, 0, &error), error);
+    require(tombac_launch_set_buffer(launch, 1, f.in, 0, &error), error);
+    require(tombac_launch_set_bytes(launch, 2, &factor, sizeof factor, &error), error);
+    require(tombac_launch_set_threadgroup_memory(launch, 0, 16, &error), error);
+    require(tombac_launch_set_threads(launch, (tombac_size3){64, 1, 1}, (tombac_size3){32, 1, 1}, &error), error);
+    for (uint64_t i = 0; i < 2; i++) {
+        require(tombac_launch_submit(launch, &error), error);
+        require(tombac_launch_wait(launch, &error), error);
+        require(tombac_kernel_await_specialisation(kernel, 60, &error), error);
+        tombac_specialisation facts = tombac_kernel_get_specialisation(kernel);
+        assert_int_equal(facts.failed, 0);
+        assert_int_equal(facts.ready, 1);
+        assert_int_equal(facts.launches, i);
+        assert_false(second_ran());
+        assert_int_equal(ask("fake_cuda_sized"), i > 0);
+    }
+    launch_once(&f); /* code for any size */
+    assert_false(ask("fake_cuda_sized"));
+    tombac_sequence *sequence; /* of several, which take another way to the driver */
+    tombac_operation *operation;
+    require(tombac_sequence_begin(f.device, &sequence, &error), error);
+    for (int i = 0; i < 2; i++) require(tombac_sequence_add(sequence, launch, &error), error);
+    require(tombac_sequence_end(sequence, &operation, &error), error);
+    require(tombac_operation_wait(operation, -1, &error), error);
+    tombac_operation_release(operation);
+    assert_true(ask("fake_cuda_sized"));
     tombac_launch_release(launch);
     tombac_kernel_release(kernel);
     tombac_library_release(library);
@@ -475,13 +563,66 @@ static void test_sequence_fails(void **state)
     mode(NULL);
 }
 
+/* The kernel is named once; what comes later is refused with the reason, also where CUDA would go on. */
 static void test_fault(void **state)
 {
-    expect("fault", TOMBAC_ERROR_KERNEL, "an illegal memory access was encountered");
+    expect("fault", TOMBAC_ERROR_KERNEL,
+        "kernel 'scale' failed: an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS); the GPU does no "
+        "further work in this process");
+    static const char since[] = "no further work in this process, since kernel 'scale' failed: an illegal memory access";
+    fixture f;
+    tombac_error *error = NULL;
+    mode("fault");
+    build(&f);
+    assert_int_equal(tombac_launch_submit(f.launch, NULL), TOMBAC_OK);
+    assert_int_equal(tombac_launch_wait(f.launch, NULL), TOMBAC_ERROR_KERNEL);
+    mode(NULL);
+    assert_int_equal(tombac_launch_submit(f.launch, NULL), TOMBAC_OK);
+    assert_int_equal(tombac_launch_wait(f.launch, &error), TOMBAC_ERROR_KERNEL);
+    if (!strstr(tombac_error_message(error), since)) fail_msg("%s", tombac_error_message(error));
+    tombac_error_release(error);
+    release(&f);
+    mode("dead"); /* what CUDA says to a new context of the process */
+    refused_open("no cuda device: a kernel failed in this process (CUDA's error 700), after which it cannot use the GPU");
+    mode(NULL);
+}
+
+/* Which of two kernels it was CUDA does not say. */
+static void test_fault_of_many(void **state)
+{
+    static const char text[] = "kernel void other(device float *out [[buffer(0)]]) { out[0] = 1; }\n";
+    fixture f;
+    tombac_error *error = NULL;
+    tombac_library *library;
+    tombac_kernel *kernel;
+    tombac_launch *launch;
+    tombac_sequence *sequence;
+    tombac_operation *operation;
+    mode(NULL);
+    build(&f);
+    require(tombac_library_create_from_source(f.device, "other.metal", text, sizeof text - 1, NULL, &library, &error), error);
+    require(tombac_kernel_create(library, "other", NULL, 0, &kernel, &error), error);
+    require(tombac_launch_create(kernel, &launch, &error), error);
+    require(tombac_launch_set_buffer(launch, 0, f.out, 0, &error), error);
+    require(tombac_launch_set_threads(launch, (tombac_size3){1, 1, 1}, (tombac_size3){1, 1, 1}, &error), error);
+    require(tombac_sequence_begin(f.device, &sequence, &error), error);
+    require(tombac_sequence_add(sequence, launch, &error), error);
+    for (int i = 0; i < 3; i++) require(tombac_sequence_add(sequence, f.launch, &error), error);
+    require(tombac_sequence_end(sequence, &operation, &error), error);
+    mode("fault");
+    assert_int_equal(tombac_operation_wait(operation, -1, &error), TOMBAC_ERROR_KERNEL);
+    if (!strstr(tombac_error_message(error), "one of the kernels 'other', 'scale' failed")) fail_msg("%s", tombac_error_message(error));
+    tombac_error_release(error);
+    tombac_operation_release(operation);
+    tombac_launch_release(launch);
+    tombac_kernel_release(kernel);
+    tombac_library_release(library);
+    release(&f);
+    mode(NULL);
 }
 static void test_memory(void **state)
 {
-    expect("memory", TOMBAC_ERROR_MEMORY, "out of memory");
+    expect("memory", TOMBAC_ERROR_MEMORY, "allocating 64 bytes on the GPU: out of memory (CUDA_ERROR_OUT_OF_MEMORY)");
 }
 
 /* After a launch that was given up the device refuses work, as CUDA's calls could wait for ever. */
@@ -504,34 +645,77 @@ static void test_hang(void **state)
     unsetenv("TOMBAC_TIME_LIMIT");
 }
 
-static void test_jit(void **state)
+/* A number that makes a kernel one that no cache knows. */
+static unsigned fresh(void)
+{
+    return (unsigned)tombac_fresh_seed() & 0x3fffffff;
+}
+
+static tombac_status make_kernel(const char *behaviour, unsigned number, bool no_cache, tombac_error **error)
 {
     tombac_device *device;
     tombac_library *library;
     tombac_kernel *kernel = NULL;
-    tombac_error *error = NULL;
-    mode("jit");
-    require(tombac_device_open("cuda", &device, &error), error);
-    require(tombac_library_create_from_source(
-                device, "scale.metal", source, sizeof source - 1, NULL, &library, &error),
-        error);
-    assert_int_equal(tombac_kernel_create(library, "scale", NULL, 0, &kernel, &error), TOMBAC_ERROR_ARTIFACT);
-    assert_non_null(strstr(tombac_error_message(error), "a made-up complaint"));
-    tombac_error_release(error);
+    tombac_error *none = NULL;
+    char text[128];
+    const tombac_compile_options options = {.no_cache = no_cache};
+    int size = snprintf(text, sizeof text, "kernel void own(device int *out) { out[0] = %u; }\n", number);
+    mode(behaviour);
+    require(tombac_device_open("cuda", &device, &none), none);
+    require(tombac_library_create_from_source(device, "own.metal", text, (size_t)size, &options, &library, &none), none);
+    tombac_status status = tombac_kernel_create(library, "own", NULL, 0, &kernel, error);
+    tombac_kernel_release(kernel);
     tombac_library_release(library);
     tombac_device_release(device);
     mode(NULL);
+    return status;
+}
+
+static void test_jit(void **state)
+{
+    for (int no_cache = 0; no_cache < 2; no_cache++) {
+        tombac_error *error = NULL;
+        assert_int_equal(make_kernel("jit", fresh(), no_cache, &error), TOMBAC_ERROR_ARTIFACT);
+        assert_non_null(strstr(tombac_error_message(error), "a made-up complaint"));
+        tombac_error_release(error);
+        error = NULL;
+        assert_int_equal(make_kernel("old", fresh(), no_cache, &error), TOMBAC_ERROR_UNSUPPORTED);
+        assert_non_null(strstr(tombac_error_message(error), "NVIDIA's driver is too old for the kernel's code: it is one for CUDA 12.4"));
+        tombac_error_release(error);
+    }
+}
+
+/* What the driver made of a kernel once is loaded the next time; without the cache it compiles PTX again. */
+static void test_code_is_kept(void **state)
+{
+    unsigned ptx[2], code[2], number = fresh();
+    void (*read)(unsigned *, unsigned *) = symbol_of("fake_cuda_modules");
+    static const struct {
+        bool no_cache;
+        unsigned from_ptx, from_code;
+    } steps[] = {{false, 1, 1}, {false, 0, 1}, {false, 0, 1}, {true, 1, 0}};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        read(&ptx[0], &code[0]);
+        assert_int_equal(make_kernel(NULL, number, steps[i].no_cache, NULL), TOMBAC_OK);
+        read(&ptx[1], &code[1]);
+        assert_int_equal(ptx[1] - ptx[0], steps[i].from_ptx);
+        assert_int_equal(code[1] - code[0], steps[i].from_code);
+    }
 }
 
 int main(void)
 {
     static const struct CMUnitTest without[] = {cmocka_unit_test(test_no_driver)};
-    static const struct CMUnitTest with[] = {cmocka_unit_test(test_no_gpu), cmocka_unit_test(test_offered),
+    static const struct CMUnitTest with[] = {cmocka_unit_test(test_no_gpu), cmocka_unit_test(test_old_gpu), cmocka_unit_test(test_offered),
         cmocka_unit_test(test_target), cmocka_unit_test(test_several), cmocka_unit_test(test_copies),
         cmocka_unit_test(test_lazy), cmocka_unit_test(test_bare_pointer), cmocka_unit_test(test_views_share),
         cmocka_unit_test(test_no_copy), cmocka_unit_test(test_eviction), cmocka_unit_test(test_entries),
-        cmocka_unit_test(test_sequence), cmocka_unit_test(test_sequence_fails), cmocka_unit_test(test_fault),
+        cmocka_unit_test(test_specialised),
+        cmocka_unit_test(test_sequence), cmocka_unit_test(test_sequence_fails), cmocka_unit_test(test_fault), cmocka_unit_test(test_fault_of_many),
+        cmocka_unit_test(test_code_is_kept),
         cmocka_unit_test(test_memory), cmocka_unit_test(test_hang), cmocka_unit_test(test_jit)};
+    static const struct CMUnitTest old[] = {cmocka_unit_test(test_old_driver)};
+    if (getenv("OLD_DRIVER")) return cmocka_run_group_tests(old, NULL, NULL);
     return getenv("NO_DRIVER") ? cmocka_run_group_tests(without, NULL, NULL)
                                : cmocka_run_group_tests(with, NULL, NULL);
 }

@@ -26,7 +26,7 @@ FLAGS = ["-ffp-contract=off", "-w", "-fno-strict-aliasing", "-I%s" % source, "-I
 
 
 def run(*command):
-    return subprocess.run([str(c) for c in command], check=True, timeout=120, stdout=subprocess.PIPE, text=True).stdout
+    return subprocess.run([str(c) for c in command], check=True, timeout=600, stdout=subprocess.PIPE, text=True).stdout
 
 
 def one(seed, folder):
@@ -39,7 +39,7 @@ def one(seed, folder):
         "-o", folder / "k.bc")
     run(options.vectorise, "--target", options.target, "--threads", options.threads, "-o", folder / "k", folder / "k.bc")
     run(options.clang, "-shared", *sorted(folder.glob("k.*.o")), "-o", folder / "k.so")
-    done = subprocess.run([options.compare, folder / "reference.so", folder / "k.so", str(options.count)], timeout=120)
+    done = subprocess.run([options.compare, folder / "reference.so", folder / "k.so", str(options.count)], timeout=600)
     return done.returncode
 
 

@@ -88,7 +88,7 @@ kernel void early_return(ndrange range, uint *out)
     out[global_index(range)] = 7;
 }
 
-kernel void local_argument(ndrange range, const uint *in, uint *out, threadgroup uint *shared)
+kernel void local_argument(ndrange range, const uint *in, uint *out, threadgroup_memory(uint) shared)
 {
     shared[local_index()] = 0;
     work_items(range) shared[local_index()] = in[global_index(range)];

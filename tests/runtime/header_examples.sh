@@ -33,11 +33,18 @@ int main(void)
     if (status == TOMBAC_OK) status = start(library, &ready, &error);
     if (status == TOMBAC_OK) status = tombac_operation_wait(ready, 60, &error);
     tombac_operation_release(ready);
+    tombac_buffer *other = NULL;
+    if (status == TOMBAC_OK) status = tombac_buffer_create(device, 16, NULL, &other, &error);
+    if (status == TOMBAC_OK) status = hand_over(buffer, other, &error);
+    tombac_device *devices[] = {device, device};
+    tombac_buffer *sums[] = {buffer, other};
+    if (status == TOMBAC_OK) status = add_up(devices, 2, sums, 4, &error);
     if (status != TOMBAC_OK) return fprintf(stderr, "%s\n", tombac_error_message(error)), 1;
     const float *result = tombac_buffer_contents(buffer);
     printf("%g %g %g, %d, %g %g %g %g\n", numbers[0], numbers[1], numbers[2], done, result[0], result[1], result[2], result[3]);
     tombac_launch_release(launch);
     tombac_buffer_release(buffer);
+    tombac_buffer_release(other);
     tombac_kernel_release(kernel);
     tombac_library_release(library);
     tombac_device_release(device);
@@ -55,7 +62,7 @@ END
 cd "$work"
 out=$(TOMBAC_CACHE="$work/cache" ./examples)
 [ "$out" = "1 of 1: twice
-2 4 6, 1, 0 32 64 96" ] || { echo "the examples print '$out'" >&2; exit 1; }
+2 4 6, 1, 0 64 128 192" ] || { echo "the examples print '$out'" >&2; exit 1; }
 # The header alone, as C++.
 if command -v c++ >/dev/null; then
     printf '#include <tombac/tombac.h>\nint main() { return tombac_for_elements(1, 1).threads.x == 1 ? 0 : 1; }\n' >"$work/plus.cc"

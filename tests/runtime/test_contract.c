@@ -14,8 +14,14 @@ static tombac_launch *make(graph *g, const char *relation, const char *part)
         "1,"
         "\"packed\":false,\"count\":1,\"members\":[]},{\"name\":\"step\",\"offset\":8,\"size\":2,\"type\":"
         "\"short\","
-        "\"scalar\":\"i16\",\"vector_length\":1,\"packed\":false,\"count\":1,\"members\":[]}\n"
-        "argument constant p 3 args_t - 0 16 8 r\nargument buffer raw 4 void - 0 0 0 -\n"
+        "\"scalar\":\"i16\",\"vector_length\":1,\"packed\":false,\"count\":1,\"members\":[]},"
+        "{\"name\":\"bias\",\"offset\":10,\"size\":2,\"type\":\"half\",\"scalar\":\"f16\",\"vector_length\":1,"
+        "\"packed\":false,\"count\":1,\"members\":[]},"
+        "{\"name\":\"rate\",\"offset\":12,\"size\":4,\"type\":\"float\",\"scalar\":\"f32\",\"vector_length\":1,"
+        "\"packed\":false,\"count\":1,\"members\":[]},"
+        "{\"name\":\"nan\",\"offset\":16,\"size\":4,\"type\":\"float\",\"scalar\":\"f32\",\"vector_length\":1,"
+        "\"packed\":false,\"count\":1,\"members\":[]}\n"
+        "argument constant p 3 args_t - 0 24 8 r\nargument buffer raw 4 void - 0 0 0 -\n"
         "argument buffer gone 5 float f32 1 4 4 i\nargument threadgroup t 0 float f32 1 4 4 -\n"
         "requires %s\nobject FAKE geometry\n",
         relation);
@@ -39,7 +45,7 @@ static tombac_launch *make(graph *g, const char *relation, const char *part)
 static const struct {
     const char *relation, *part; /* NULL: holds */
 } cases[] = {
-    /* a: 10 floats; out: 3 float4; n: 10; p: rows 7, step -2; raw: 33 bytes; t: 8 floats; grid 10 x 2,
+    /* a: 10 floats; out: 3 float4; n: 10; p: rows 7, step -2, bias -0.5, rate 2.5, nan; raw: 33 bytes; t: 8 floats; grid 10 x 2,
        threadgroups 4 x 1 */
     {"len(a) == n", NULL},
     {"len(a) == len(out)", "kernel 'k' requires len(a) == len(out), but len(a) is 10 and len(out) is 3"},
@@ -57,6 +63,12 @@ static const struct {
     {"len(gone) == 5", NULL}, /* removed */
     {"n / (n - 10) == 1", "but it divides by zero"},
     {"9223372036854775807 + n > 0", "but it overflows"},
+    {"p.rate > 2 && p.rate <= 2.5f && p.bias == -0.5h && -p.rate < 0", NULL},
+    {"p.rate * n >= 25 && n / 4 == 2 && n / 4.0 == 2.5 && p.rate - p.bias == 3", NULL},
+    {"p.rate < 2.5", "but p.rate is 2.5 and 2.5 is 2.5"},
+    {"p.bias + n > 1e1f", "but p.bias + n is 9.5 and 1e1f is 10"},
+    {"p.nan != p.nan && 1 / 0.0 > n", NULL},
+    {"p.nan <= 1", "but p.nan is "},
     {"n != 10", "but n is 10 and 10 is 10"},
 };
 
@@ -67,7 +79,9 @@ static void test_values(void **state)
     const struct {
         uint64_t rows;
         int16_t step;
-    } p = {7, -2};
+        _Float16 bias;
+        float rate, nan;
+    } p = {7, -2, (_Float16)-0.5f, 2.5f, __builtin_nanf("")};
     tombac_buffer *a = make_buffer(&g, 40), *out = make_buffer(&g, 48), *raw = make_buffer(&g, 33);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tombac_launch *launch = make(&g, cases[i].relation, NULL);
@@ -113,8 +127,8 @@ static void test_form(void **state)
 {
     static const char *const wrong[][2] = {{"len(b) == 1", "there is no argument 'b'"},
         {"len(a)", "a comparison is missing"}, {"len(a) ==", "a name or number is missing"},
-        {"len(a) == 1 1", "'1' is too much"}, {"a == 1", "'a' is not an integer in constant memory"},
-        {"p.x == 1", "there is no member 'x'"}, {"p == 1", "'p' is not an integer"},
+        {"len(a) == 1 1", "'1' is too much"}, {"a == 1", "'a' is not a number in constant memory"},
+        {"p.x == 1", "there is no member 'x'"}, {"p == 1", "'p' is not a number"}, {"p.rate % 2 == 1", "% takes integers"},
         {"len(raw) == 1", "no known size; use bytes(raw)"}, {"grid.w == 1", "'w' is no axis"},
         {"(len(a) == 1", "')' is missing"}, {"len a == 1", "there is no argument 'len'"},
         {"99999999999999999999 == 1", "a number is too large"},

@@ -26,7 +26,7 @@ static const char source[] =
     "{\n"
     "    uint x = i;\n"
     "    while (o[0] == 0 && (x | 1)) x = x * 5 + 2;\n" /* 11 */
-    "    if (o[0] >= 7) o[i] = 9;\n"
+    "    if (o[0] >= 7 && i) o[i] = 9;\n"
     "}\n"
     "kernel void divergent(device atomic_uint *o, uint i [[thread_position_in_grid]])\n"
     "{\n"
@@ -55,7 +55,7 @@ static const char source[] =
     "{\n"
     "    uint x = i;\n"
     "    for (uint k = 0; k < 3000; k++) x = x * 1664525 + o[k & 7];\n"
-    "    if (o[0] >= 7) o[i] = x == 12345 ? 8 : 9;\n"
+    "    if (o[0] >= 7 && i > 7) o[i] = x == 12345 ? 8 : 9;\n"
     "}\n";
 
 static void require(tombac_status status, tombac_error **error)

@@ -7,8 +7,11 @@
  *
  * The loop runs the grid's threads one after the other, threadgroup by threadgroup, and sets the positions that the kernel
  * reads; they are kept in one variable of the file that includes this header. That is right for threads that do
- * not wait for each other. What makes them wait or work together (barriers, SIMD-groups, quad-groups, matrices)
- * is refused when the file is compiled, in the compiler's own error message.
+ * not wait for each other. Those that do (barriers, SIMD-groups, quad-groups, matrices) run by
+ *
+ *     tombac_run_threads(n, 1, 1, 256, 1, 1, sum, x, &total, n);
+ *
+ * each on a stack of its own (host_threads.h). Nothing needs to be linked.
  *
  * Include <tombac/tombac.h>, if it is wanted, before this: `kernel` is a macro here.
  *
@@ -20,7 +23,6 @@
 #include <assert.h>
 #include <float.h>
 #include <limits.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,7 +32,10 @@
 
 /* ---- Words ---- */
 #define kernel
-#define threadgroup /* each thread has its own, since none can wait for another */
+#define threadgroup static        /* one for all threads: threadgroups run one after the other */
+#define threadgroup_memory(T) T * /* a parameter's type */
+#define function_constant(index) static __attribute__((unused)) /* a variable, which the test sets */
+#define is_function_constant_defined(name) ((void)sizeof(name), true)
 #define requires(...)
 #define threads_required(...)
 #define threads_at_most(n)
@@ -128,35 +133,14 @@ TOMBAC_HOST_FN size_t tombac_checked_index(
 
 #include "each.h"
 #include "host_math.h"
+
+#include "host_integer.h"
+#include "host_vector.h"
 #include "host_position.h"
+#include "host_atomic.h"
+#include "host_threads.h"
 
-/* ---- Atomics: min and max, which C11 has not ---- */
-typedef _Atomic(float) atomic_float;
-#define TOMBAC_HOST_FETCH(p, x, KEEP)                                                                        \
-    __extension__({                                                                                          \
-        __typeof__(atomic_load(p)) tombac_x = (x), tombac_old = atomic_load(p);                              \
-        while (!(tombac_old KEEP tombac_x) && !atomic_compare_exchange_weak((p), &tombac_old, tombac_x))     \
-            continue;                                                                                        \
-        tombac_old;                                                                                          \
-    })
-#define atomic_fetch_min(p, x) TOMBAC_HOST_FETCH(p, x, <=)
-#define atomic_fetch_max(p, x) TOMBAC_HOST_FETCH(p, x, >=)
-#define atomic_fetch_min_explicit(p, x, order) atomic_fetch_min(p, x)
-#define atomic_fetch_max_explicit(p, x, order) atomic_fetch_max(p, x)
+#include "host_group.h"
 
-/* ---- What threads do together is refused ---- */
-#define TOMBAC_HOST_REFUSE(NAME, WHAT)                                                                       \
-    void tombac_host_refuse_##NAME(void) __attribute__((                                                     \
-        error("a kernel that uses " WHAT " cannot run on the host: its threads run one after the other")))
-TOMBAC_HOST_REFUSE(barrier, "barriers");
-TOMBAC_HOST_REFUSE(simd, "SIMD-group functions");
-TOMBAC_HOST_REFUSE(quad, "quad-group functions");
-TOMBAC_HOST_REFUSE(matrix, "SIMD-group matrices");
-enum { mem_none = 0, mem_device = 1, mem_threadgroup = 2, mem_texture = 4 };
-#define threadgroup_barrier(flags) ((void)(flags), tombac_host_refuse_barrier())
-#define simdgroup_barrier(flags) ((void)(flags), tombac_host_refuse_barrier())
-/* The value has the type of the first argument. */
-#define TOMBAC_HOST_SIMD(x, ...) (tombac_host_refuse_simd(), (x))
-#define TOMBAC_HOST_QUAD(x, ...) (tombac_host_refuse_quad(), (x))
-#include "host_refuse.h"
+#include "host_collective.h"
 #endif

@@ -4,6 +4,8 @@
 #define TOMBAC_KERNEL_MACROS_H
 
 #define NULL nullptr
+/* A parameter's type: threadgroup memory that is sized at launch; host compilers understand it too. */
+#define threadgroup_memory(T) threadgroup T *
 #define offsetof(type, member) __builtin_offsetof(type, member)
 
 /* ---- Limits ---- */

@@ -48,6 +48,7 @@ typedef struct simdgroup_half8x8 {
             (T##2){row == column ? value : (T)0, row == column + 1 ? value : (T)0}};                         \
     }
 __TB_MATRIX(float)
+/* cppcheck-suppress ctunullpointer ; it takes a matrix by value and one by address for the same parameter */
 __TB_MATRIX(half)
 #undef __TB_MATRIX
 

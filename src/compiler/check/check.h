@@ -8,7 +8,7 @@
  * flags
  *   3. order.c    the block order that convergence rests on
  *   4. sites.c    collectives, barriers and loop latches become waits at numbered sites
- *   5. memory.c   every access goes through one hook
+ *   5. memory.c   every access goes through one hook (bounds.c: which object a pointer points into)
  *   6. compile.c  a short pass list and code generation */
 #ifndef TB_COMPILER_CHECK_CHECK_H
 #define TB_COMPILER_CHECK_CHECK_H

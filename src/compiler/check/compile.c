@@ -77,9 +77,12 @@ static void describe(check_unit *unit, uint64_t stack_size)
                              "the private variables take %llu bytes", (unsigned long long)stack_size));
         return;
     }
-    LLVMValueRef fields[4] = {LLVMConstInt(unit->i32, stack_size, false),
-        LLVMConstInt(unit->i32, unit->site_count > 0, false), tables, LLVMConstInt(unit->i64, count, false)};
-    LLVMValueRef initial = LLVMConstStructInContext(unit->context, fields, 4, false);
+    uint64_t object_count;
+    LLVMValueRef objects = check_bounds_objects(unit, &object_count);
+    LLVMValueRef fields[6] = {LLVMConstInt(unit->i32, stack_size, false),
+        LLVMConstInt(unit->i32, unit->site_count > 0, false), tables, LLVMConstInt(unit->i64, count, false),
+        objects, LLVMConstInt(unit->i64, object_count, false)};
+    LLVMValueRef initial = LLVMConstStructInContext(unit->context, fields, 6, false);
     LLVMValueRef info = LLVMAddGlobal(unit->module, LLVMTypeOf(initial), TB_CHECK_INFO);
     LLVMSetInitializer(info, initial);
     LLVMSetGlobalConstant(info, true);
@@ -128,5 +131,6 @@ tombac_status check_compile(ir_kernel *kernel, bool assembly, tb_text *object, t
     if (!kernel->debug) LLVMStripModuleDebugInfo(unit.module); /* the code's places are constants of its own */
     if (unit.status == TOMBAC_OK) check_fail(&unit, ir_emit_object(kernel, assembly, object, error));
     LLVMDisposeBuilder(unit.builder);
+    check_bounds_free(&unit);
     return unit.status;
 }

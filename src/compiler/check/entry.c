@@ -53,6 +53,7 @@ static void load_arguments(check_unit *unit, LLVMValueRef kernel)
         if (!LLVMGetFirstUse(parameter)) continue;
         LLVMValueRef address =
             check_load_field(unit, LLVMTypeOf(parameter), unit->arguments, (uint64_t)i * 8, true);
+        ir_tag(address, CHECK_ARGUMENT, i);
         LLVMReplaceAllUsesWith(parameter, address);
     }
 }

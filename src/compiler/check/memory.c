@@ -1,11 +1,13 @@
-/* Every access to device, constant and threadgroup memory passes through one place, hook(), which puts a test
- * before it.
+/* Every access to memory passes through one place, hook(), which puts a test before it.
  *
- * The test is inline where it succeeds: a device access lies in the block where the last one was found, a
- * threadgroup access in the threadgroup's memory. Anything else calls tombac_check_touch, which finds the
- * block or ends the launch. Private variables and program-scope tables at a visible base are not tested; a pointer of the
- * default address space without a visible base is generic, or was computed in thread memory: it may refer to any memory.
- * Plain accesses lose their alignment promise: a misaligned vector access must not trap. */
+ * Where the object is known that the pointer points into (bounds.c), the access is tested against that object, and in thread
+ * and threadgroup memory each index of an array against that array, if no pointer arithmetic follows it. Where it is
+ * not, because the pointer comes from memory: a device access must lie in a bound buffer, a threadgroup access in the
+ * threadgroup's memory, a generic one in either or among the thread's own variables; this test is inline where a
+ * device access lies in the block where the last one was found, or a threadgroup access in the threadgroup's memory.
+ * Anything else calls tombac_check_touch, which finds the block or ends the launch. The driver sees every access to device and
+ * threadgroup memory, so that it can tell races (tombac_check_race). Plain accesses lose their alignment promise:
+ * a misaligned vector access must not trap. */
 #include "compiler/check/steps.h"
 
 #include <stddef.h>
@@ -14,6 +16,7 @@ typedef struct access {
     LLVMValueRef instruction, pointer;
     LLVMValueRef size; /* bytes, i64 */
     tb_check_access kind;
+    unsigned flags; /* for tombac_check_race */
 } access;
 
 /* The object that an address is computed from, through GEPs and casts. */
@@ -78,9 +81,95 @@ static void fill_threadgroup_test(check_unit *unit, LLVMValueRef helper)
         unit, helper, offsetof(tb_check_thread, memory_begin), offsetof(tb_check_thread, memory_size));
 }
 
+/* ---- Accesses to known objects ---- */
+
+/* bound(thread, bad, offset, size, limit, how, object, place): if (bad) tombac_check_bound(thread, offset, ...) */
+static void fill_bound(check_unit *unit, LLVMValueRef helper)
+{
+    LLVMValueRef operands[7] = {LLVMGetParam(helper, 0)};
+    for (unsigned i = 1; i < 7; i++) operands[i] = LLVMGetParam(helper, i + 1);
+    LLVMBasicBlockRef report = LLVMAppendBasicBlockInContext(unit->context, helper, "");
+    LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(unit->context, helper, "");
+    LLVMBuildCondBr(unit->builder, LLVMGetParam(helper, 1), report, done);
+    LLVMPositionBuilderAtEnd(unit->builder, report);
+    check_call(unit, "tombac_check_bound", unit->nothing, operands, 7, false);
+    LLVMBuildBr(unit->builder, done);
+    LLVMPositionBuilderAtEnd(unit->builder, done);
+    LLVMBuildRetVoid(unit->builder);
+}
+
+/* Tests [offset, offset + size) against [0, limit), before the access; nothing where it is known to lie within. */
+static void test_bound(check_unit *unit, const access *a, LLVMValueRef size, const check_span *span, bool inner)
+{
+    LLVMBuilderRef b = unit->builder;
+    LLVMPositionBuilderBefore(b, a->instruction);
+    LLVMValueRef before = LLVMBuildICmp(b, LLVMIntUGT, span->offset, span->size, "");
+    LLVMValueRef behind =
+        LLVMBuildICmp(b, LLVMIntUGT, size, LLVMBuildSub(b, span->size, span->offset, ""), "");
+    LLVMValueRef bad = LLVMBuildOr(b, before, behind, "");
+    if (LLVMIsConstant(bad) && LLVMIsNull(bad)) return;
+    LLVMValueRef how = LLVMConstInt(unit->i32, (unsigned)a->kind, false);
+    LLVMValueRef flag = LLVMConstInt(unit->i32, inner ? TB_CHECK_INNER : 0, false);
+    LLVMValueRef object = LLVMBuildOr(b, span->object, flag, "");
+    LLVMValueRef operands[8] = {
+        unit->thread, bad, span->offset, size, span->size, how, object, check_place(unit, a->instruction)};
+    check_call_helper(unit, "check.bound", fill_bound, operands, 8);
+}
+
+/* An index of an array that is part of something larger: does it name an element? */
+static void test_index(
+    check_unit *unit, const access *a, LLVMValueRef index, LLVMTypeRef array, const check_span *whole)
+{
+    LLVMTargetDataRef layout = LLVMGetModuleDataLayout(unit->module);
+    uint64_t length = LLVMGetArrayLength2(array),
+             element = LLVMABISizeOfType(layout, LLVMGetElementType(array));
+    LLVMValueRef constant = LLVMIsAConstantInt(index), limit = LLVMIsAConstantInt(whole->size);
+    if (constant && LLVMConstIntGetZExtValue(constant) < length) return;
+    if (limit && LLVMConstIntGetZExtValue(limit) == length * element) return; /* it is all of the object */
+    LLVMPositionBuilderBefore(unit->builder, a->instruction);
+    LLVMValueRef wide = LLVMBuildIntCast2(unit->builder, index, unit->i64, true, "");
+    LLVMValueRef size = LLVMConstInt(unit->i64, element, false);
+    check_span part = {LLVMBuildMul(unit->builder, wide, size, ""),
+        LLVMConstInt(unit->i64, length * element, false), whole->object};
+    test_bound(unit, a, size, &part, true);
+}
+
+/* The indices of arrays in the last steps of an address, up to one that moves the pointer. */
+static void test_indices(check_unit *unit, const access *a, const check_span *whole)
+{
+    for (LLVMValueRef gep = a->pointer; LLVMIsAGetElementPtrInst(gep); gep = LLVMGetOperand(gep, 0)) {
+        LLVMTypeRef type = LLVMGetGEPSourceElementType(gep);
+        for (int i = 2; i < LLVMGetNumOperands(gep); i++) {
+            LLVMValueRef index = LLVMGetOperand(gep, (unsigned)i);
+            bool array = LLVMGetTypeKind(type) == LLVMArrayTypeKind;
+            if (array) test_index(unit, a, index, type, whole);
+            type = LLVMGetTypeKind(type) == LLVMStructTypeKind
+                       ? LLVMStructGetTypeAtIndex(type, (unsigned)LLVMConstIntGetZExtValue(index))
+                       : LLVMGetElementType(type);
+        }
+        LLVMValueRef first = LLVMGetOperand(gep, 1);
+        bool member = LLVMGetGEPSourceElementType(gep) == unit->i8 && LLVMIsAConstantInt(first) &&
+                      LLVMConstIntGetSExtValue(first) >= 0;
+        if (!member && !(LLVMIsConstant(first) && LLVMIsNull(first))) return;
+    }
+}
+
+static bool test_object(check_unit *unit, const access *a)
+{
+    check_span span;
+    if (!check_bounds_find(unit, a->pointer, &span)) return false;
+    if (space_of(a->pointer) != TB_CHECK_DEVICE) test_indices(unit, a, &span);
+    test_bound(unit, a, a->size, &span, false);
+    return true;
+}
+
+/* ---- All accesses ---- */
+
 static void hook(check_unit *unit, const access *a)
 {
     unsigned space = space_of(a->pointer);
+    LLVMSetCurrentDebugLocation2(unit->builder, NULL);
+    if (test_object(unit, a)) return;
     if (space != TB_CHECK_DEVICE && space != TB_CHECK_THREADGROUP && space != TB_CHECK_GENERIC) return;
     LLVMValueRef base = base_of(a->pointer);
     if (LLVMIsAGlobalVariable(base) || LLVMIsAAllocaInst(base)) return;
@@ -93,6 +182,43 @@ static void hook(check_unit *unit, const access *a)
         check_call_helper(unit, "check.device", fill_device_test, operands, 5);
     else
         check_call_helper(unit, "check.threadgroup", fill_threadgroup_test, operands, 5);
+}
+
+/* ---- Races ---- */
+
+/* race(thread, address, size, how, place): if (thread->races) tombac_check_race(...) */
+static void fill_race(check_unit *unit, LLVMValueRef helper)
+{
+    LLVMBuilderRef b = unit->builder;
+    LLVMValueRef wanted =
+        check_load_field(unit, unit->i32, LLVMGetParam(helper, 0), offsetof(tb_check_thread, races), true);
+    LLVMBasicBlockRef tell = LLVMAppendBasicBlockInContext(unit->context, helper, "");
+    LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(unit->context, helper, "");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, wanted, LLVMConstNull(unit->i32), ""), tell, done);
+    LLVMPositionBuilderAtEnd(b, tell);
+    LLVMValueRef operands[5];
+    for (unsigned i = 0; i < 5; i++) operands[i] = LLVMGetParam(helper, i);
+    check_call(unit, "tombac_check_race", unit->nothing, operands, 5, false);
+    LLVMBuildBr(b, done);
+    LLVMPositionBuilderAtEnd(b, done);
+    LLVMBuildRetVoid(b);
+}
+
+/* Behind the test of bounds, so that a race is looked for only where the access is allowed. */
+static void tell_race(check_unit *unit, const access *a)
+{
+    unsigned space = space_of(a->pointer);
+    if (space != TB_CHECK_DEVICE && space != TB_CHECK_THREADGROUP && space != TB_CHECK_GENERIC) return;
+    LLVMValueRef base = base_of(a->pointer);
+    unsigned spread = LLVMGetMDKindIDInContext(unit->context, CHECK_NO_RACE, sizeof CHECK_NO_RACE - 1);
+    if (LLVMGetMetadata(a->instruction, spread)) return;
+    if (LLVMIsAAllocaInst(base) || (LLVMIsAGlobalVariable(base) && LLVMIsGlobalConstant(base))) return;
+    LLVMPositionBuilderBefore(unit->builder, a->instruction);
+    LLVMSetCurrentDebugLocation2(unit->builder, NULL);
+    LLVMValueRef how = LLVMConstInt(unit->i32, (unsigned)a->kind | space << 8 | a->flags, false);
+    LLVMValueRef operands[5] = {unit->thread, LLVMBuildPtrToInt(unit->builder, a->pointer, unit->i64, ""), a->size, how,
+        check_place(unit, a->instruction)};
+    check_call_helper(unit, "check.race", fill_race, operands, 5);
 }
 
 static LLVMValueRef size_of(check_unit *unit, LLVMTypeRef type)
@@ -111,10 +237,26 @@ static void hook_block_operation(check_unit *unit, LLVMValueRef call)
     bool copy = ir_is_intrinsic(call, "llvm.memcpy") || ir_is_intrinsic(call, "llvm.memmove");
     if (!copy && !ir_is_intrinsic(call, "llvm.memset")) return;
     LLVMValueRef size = LLVMBuildIntCast2(unit->builder, LLVMGetOperand(call, 2), unit->i64, false, "");
-    access target = {call, LLVMGetOperand(call, 0), size, TB_CHECK_STORE};
+    access target = {call, LLVMGetOperand(call, 0), size, TB_CHECK_STORE, 0};
     hook(unit, &target);
-    access source = {call, LLVMGetOperand(call, 1), size, TB_CHECK_LOAD};
-    if (copy) hook(unit, &source);
+    tell_race(unit, &target);
+    access source = {call, LLVMGetOperand(call, 1), size, TB_CHECK_LOAD, 0};
+    if (!copy) return;
+    hook(unit, &source);
+    tell_race(unit, &source);
+}
+
+/* Volatile accesses are made to be raced with, as atomic ones are. */
+static void add_race_flags(access *a)
+{
+    LLVMOpcode opcode = LLVMGetInstructionOpcode(a->instruction);
+    bool moves = opcode == LLVMLoad || opcode == LLVMStore;
+    if (moves && LLVMGetVolatile(a->instruction)) a->kind = TB_CHECK_ATOMIC;
+    if (a->kind != TB_CHECK_ATOMIC) return;
+    LLVMAtomicOrdering order =
+        opcode == LLVMAtomicCmpXchg ? LLVMGetCmpXchgSuccessOrdering(a->instruction) : LLVMGetOrdering(a->instruction);
+    if (opcode == LLVMLoad) a->flags |= TB_CHECK_ONLY_READS;
+    if (order > LLVMAtomicOrderingMonotonic) a->flags |= TB_CHECK_ORDERED;
 }
 
 static void visit(LLVMValueRef instruction, void *context)
@@ -149,6 +291,8 @@ static void visit(LLVMValueRef instruction, void *context)
     default: return;
     }
     hook(unit, &a);
+    add_race_flags(&a);
+    tell_race(unit, &a);
 }
 
 void check_memory_hook(check_unit *unit)

@@ -166,16 +166,29 @@ static const struct {
     {"__tombac_unsupported", "tombac_check_unsupported", true, true},
 };
 
+/* An access outside of a private variable that is known when the kernel is compiled (ir/outside.c). */
+static void replace_outside(check_unit *unit, LLVMValueRef call)
+{
+    bool store = !LLVMIsNull(LLVMGetOperand(call, 3));
+    LLVMValueRef how = LLVMConstInt(unit->i32, store ? TB_CHECK_STORE : TB_CHECK_LOAD, false);
+    LLVMValueRef operands[7] = {unit->thread, LLVMGetOperand(call, 0), LLVMGetOperand(call, 1),
+        LLVMGetOperand(call, 2), how, LLVMConstNull(unit->i32), check_place(unit, call)};
+    check_call(unit, "tombac_check_bound", unit->nothing, operands, 7, false);
+    LLVMInstructionEraseFromParent(call);
+}
+
 static bool replace_alone(check_unit *unit, LLVMValueRef call)
 {
     LLVMValueRef callee = ir_callee(call);
     if (!callee || !ir_name_starts(callee, "__tombac_")) return true;
     const char *name = LLVMGetValueName(callee);
     LLVMPositionBuilderBefore(unit->builder, call);
+    if (!strcmp(name, "__tombac_outside")) return replace_outside(unit, call), true;
     if (!strcmp(name, "__tombac_matrix_row")) return matrix_position(unit, call, false), true;
     if (!strcmp(name, "__tombac_matrix_column")) return matrix_position(unit, call, true), true;
     if (!strcmp(name, "__tombac_fence")) { /* threads run one at a time: order is kept by doing nothing */
         LLVMBuildFence(unit->builder, LLVMAtomicOrderingSequentiallyConsistent, true, "");
+        check_call(unit, "tombac_check_fence", unit->nothing, &unit->thread, 1, false);
         LLVMInstructionEraseFromParent(call);
         return true;
     }

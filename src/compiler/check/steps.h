@@ -7,6 +7,11 @@
 #include "compiler/ir/cfg.h"
 #include "compiler/ir/support.h"
 
+/* Metadata of loads whose value may not matter, made by msl/__tombac/cooperative.h: no race is looked for. */
+#define CHECK_NO_RACE "nontemporal"
+/* Metadata of an argument's address, !{i32 its number}. */
+#define CHECK_ARGUMENT "tombac.argument"
+
 typedef struct check_unit {
     ir_kernel *kernel;
     LLVMModuleRef module;
@@ -16,6 +21,7 @@ typedef struct check_unit {
     LLVMValueRef dispatch, arguments, thread; /* its parameters */
     LLVMTypeRef i1, i8, i16, i32, i64, ptr, nothing;
     uint32_t site_count;
+    struct check_bounds *bounds; /* bounds.c's own */
     tombac_error **error;
     tombac_status status; /* the first failure */
 } check_unit;
@@ -28,6 +34,16 @@ void check_strict_apply(check_unit *unit);
 tombac_status check_order_compute(const ir_cfg *cfg, uint32_t *order, tombac_error **error);
 /* sites.c */
 void check_sites_mark(check_unit *unit);
+/* bounds.c: the object that a pointer points into, as i64 offset and size, and the i32 number of its tb_check_object; false where
+ * that cannot be told. May add instructions and move the builder. */
+typedef struct check_bounds check_bounds;
+typedef struct check_span {
+    LLVMValueRef offset, size, object;
+} check_span;
+bool check_bounds_find(check_unit *unit, LLVMValueRef pointer, check_span *span);
+/* The address of a constant array of all objects so far; to be called after the last pass that drops what is unused. */
+LLVMValueRef check_bounds_objects(check_unit *unit, uint64_t *count);
+void check_bounds_free(check_unit *unit);
 /* memory.c */
 void check_memory_hook(check_unit *unit);
 /* Bytes of private variables. */

@@ -1,9 +1,10 @@
 /* Leaves LLVM nothing undefined to exploit, so that the oracle gives one result whatever the optimiser knows.
  *
  * Removes wrap, exact, inbounds and fast-math flags and all metadata that promises something (range, tbaa,
- * noundef …) but invariant.load; turns undef and poison operands into zeros; gives private variables zeros to
- * start with; reports divisions that ir/define.c gave a result; ends the launch where code is said to be
- * unreachable. */
+ * noundef …) but invariant.load and what says where an address comes from; turns undef and poison operands into zeros; gives private variables zeros to
+ * start with; reports divisions that ir/define.c gave a result, and signed sums, differences and products that C++ leaves
+ * undefined because they overflow (here they wrap, elsewhere an optimiser may rely on there being none); ends the
+ * launch where code is said to be unreachable. */
 #include "compiler/check/steps.h"
 
 #include <string.h>
@@ -15,9 +16,13 @@ static void clear_metadata(check_unit *unit, LLVMValueRef instruction)
     unsigned invariant = LLVMGetMDKindIDInContext(unit->context, "invariant.load", 14);
     unsigned location =
         LLVMGetMDKindIDInContext(unit->context, "dbg", 3); /* LLVM 22 returns it, despite the name */
+    unsigned spread = LLVMGetMDKindIDInContext(unit->context, CHECK_NO_RACE, strlen(CHECK_NO_RACE));
+    unsigned variable = LLVMGetMDKindIDInContext(unit->context, IR_VARIABLE, strlen(IR_VARIABLE));
+    unsigned argument = LLVMGetMDKindIDInContext(unit->context, CHECK_ARGUMENT, strlen(CHECK_ARGUMENT));
     for (size_t i = 0; i < count; i++) {
         unsigned kind = LLVMValueMetadataEntriesGetKind(entries, (unsigned)i);
-        if (kind != invariant && kind != location) LLVMSetMetadata(instruction, kind, NULL);
+        bool kept = kind == invariant || kind == location || kind == variable || kind == argument || kind == spread;
+        if (!kept) LLVMSetMetadata(instruction, kind, NULL);
     }
     LLVMDisposeValueMetadataEntries(entries);
 }
@@ -88,6 +93,19 @@ static void report_division(check_unit *unit, LLVMValueRef division)
     check_call_helper(unit, "check.fault", fill_fault, operands, 4);
 }
 
+static void report_overflow(check_unit *unit, LLVMValueRef sum, const char *intrinsic)
+{
+    LLVMTypeRef type = LLVMTypeOf(sum);
+    if (!LLVMGetNSW(sum) || LLVMGetTypeKind(type) != LLVMIntegerTypeKind) return;
+    LLVMPositionBuilderBefore(unit->builder, sum);
+    LLVMValueRef operands[2] = {LLVMGetOperand(sum, 0), LLVMGetOperand(sum, 1)};
+    LLVMValueRef both = ir_build_intrinsic(unit->builder, unit->module, intrinsic, &type, 1, operands, 2);
+    LLVMValueRef over = LLVMBuildExtractValue(unit->builder, both, 1, "");
+    LLVMValueRef kind = LLVMConstInt(unit->i32, TB_CHECK_SIGNED_OVERFLOW, false);
+    LLVMValueRef report[4] = {unit->thread, over, kind, check_place(unit, sum)};
+    check_call_helper(unit, "check.fault", fill_fault, report, 4);
+}
+
 static void end_unreachable(check_unit *unit, LLVMValueRef unreachable)
 {
     LLVMPositionBuilderBefore(unit->builder, unreachable);
@@ -113,9 +131,11 @@ static void make_strict(LLVMValueRef instruction, void *context)
 {
     check_unit *unit = context;
     LLVMSetCurrentDebugLocation2(unit->builder, NULL);
-    clear_flags(instruction);
     clear_undefined(instruction);
     switch (LLVMGetInstructionOpcode(instruction)) {
+    case LLVMAdd: report_overflow(unit, instruction, "llvm.sadd.with.overflow"); break;
+    case LLVMSub: report_overflow(unit, instruction, "llvm.ssub.with.overflow"); break;
+    case LLVMMul: report_overflow(unit, instruction, "llvm.smul.with.overflow"); break;
     case LLVMUDiv:
     case LLVMSDiv:
     case LLVMURem:
@@ -124,6 +144,7 @@ static void make_strict(LLVMValueRef instruction, void *context)
     case LLVMAlloca: clear_private(unit, instruction); break;
     default: break;
     }
+    clear_flags(instruction);
     clear_metadata(unit, instruction);
     if (ir_is_intrinsic(instruction, "llvm.trap") || ir_is_intrinsic(instruction, "llvm.ubsantrap")) {
         end_unreachable(unit, instruction);

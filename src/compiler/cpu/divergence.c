@@ -266,17 +266,36 @@ static bool visit_loops(cpu_kernel *k, int *label, int *exits)
     return changed;
 }
 
+/* What has no shape yet is made of undefined values alone, as far as phis go: any lanes' values are as good, and equal ones
+ * are best. What is computed from them and from others still gets its shape from both, so the search goes on. What is left
+ * in the end has an undefined operand itself. False: everything has a shape. */
+static bool settle_undefined(cpu_kernel *k)
+{
+    bool any = false, phis = false;
+    for (int v = 0; v < k->value_count; v++) {
+        cpu_value *value = &k->values[v];
+        if (!value->shape.top) continue;
+        any = true;
+        if (LLVMGetInstructionOpcode(value->ir) != LLVMPHI) continue;
+        phis = true;
+        value->shape = cpu_shape_uniform(0);
+    }
+    for (int v = 0; any && !phis && v < k->value_count; v++)
+        if (k->values[v].shape.top) k->values[v].shape = cpu_shape_varying();
+    return any;
+}
+
 void cpu_divergence_find(cpu_kernel *k)
 {
     int n = k->block_count;
     int *label = cpu_alloc(&k->job, (size_t)n, sizeof *label),
         *exits = cpu_alloc(&k->job, (size_t)n, sizeof *exits);
     force_uniform_exits(k);
-    for (bool changed = true; changed;) {
-        changed = update_shapes(k);
-        changed |= visit_branches(k, label);
-        changed |= visit_loops(k, label, exits);
-    }
-    for (int v = 0; v < k->value_count; v++) /* only undef reaches it */
-        if (k->values[v].shape.top) k->values[v].shape = cpu_shape_uniform(0);
+    do {
+        for (bool changed = true; changed;) {
+            changed = update_shapes(k);
+            changed |= visit_branches(k, label);
+            changed |= visit_loops(k, label, exits);
+        }
+    } while (settle_undefined(k));
 }

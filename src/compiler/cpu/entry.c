@@ -5,8 +5,10 @@
  * by the general one under a mask of the threads that exist. Without barriers that is two loops with the
  * steps inlined. With barriers a round runs every SIMD-group to its next barrier, until all have returned; a
  * SIMD-group's context begins with the number of the barrier at which it waits (0: it has returned).
- * SIMD-groups that wait at different barriers are the program's fault and reported. */
+ * SIMD-groups that wait at different barriers are the program's fault and reported; copies of one barrier, which
+ * templates and inlining make of a line of the source, are the same barrier. */
 #include "compiler/cpu/debug.h"
+#include "compiler/ir/support.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -25,7 +27,7 @@ static void add_string(cpu_kernel *k, LLVMValueRef function, const char *name, c
     LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, attribute);
 }
 
-static void function_attributes(cpu_kernel *k, LLVMValueRef function)
+void cpu_function_attributes(cpu_kernel *k, LLVMValueRef function)
 {
     add_string(k, function, "target-cpu", k->options->target);
     add_string(k, function, "target-features", CPU_TARGET_FEATURES);
@@ -171,7 +173,7 @@ static void declare_step(cpu_kernel *k, const char *name)
     LLVMTypeRef *types = cpu_alloc(&k->job, count + PARAM_COUNT, sizeof *types);
     k->step = LLVMAddFunction(k->module, name, step_type(k, types));
     LLVMSetLinkage(k->step, LLVMInternalLinkage);
-    function_attributes(k, k->step);
+    cpu_function_attributes(k, k->step);
     copy_parameter_attributes(k, k->step);
     dispatch_attributes(k, k->step, count + PARAM_DISPATCH);
     add_parameter_attributes(k, k->step, count + PARAM_MEMORY, own);
@@ -407,6 +409,36 @@ static LLVMValueRef run_chosen(
     return result;
 }
 
+static bool same_place(LLVMValueRef a, LLVMValueRef b)
+{
+    ir_position x = ir_instruction_position(a), y = ir_instruction_position(b);
+    return x.file && y.file && x.line == y.line && x.file_length == y.file_length &&
+           memcmp(x.file, y.file, x.file_length) == 0;
+}
+
+/* The barrier that stands for all copies of barrier `state`, a number from 1; 0 stays 0. */
+static LLVMValueRef barrier_of(entry *e, LLVMValueRef state)
+{
+    cpu_kernel *k = e->k;
+    unsigned count = (unsigned)k->barrier_count + 1;
+    LLVMValueRef *numbers = cpu_alloc(&k->job, count, sizeof *numbers);
+    bool copies = false;
+    for (unsigned i = 0; i < count; i++) {
+        unsigned first = i ? 1 : 0;
+        while (first < i && !same_place(k->barriers[first - 1].ir, k->barriers[i - 1].ir)) first++;
+        copies |= first != i;
+        numbers[i] = cpu_int(k->i32, first);
+    }
+    if (!copies) return state;
+    LLVMTypeRef type = LLVMArrayType2(k->i32, count);
+    LLVMValueRef table = LLVMAddGlobal(k->module, type, "tombac.barriers");
+    LLVMSetInitializer(table, LLVMConstArray2(k->i32, numbers, count));
+    LLVMSetGlobalConstant(table, 1);
+    LLVMSetLinkage(table, LLVMPrivateLinkage);
+    LLVMValueRef index[2] = {cpu_int(k->i32, 0), state};
+    return LLVMBuildLoad2(e->b, k->i32, LLVMBuildGEP2(e->b, type, table, index, 2, ""), "barrier");
+}
+
 /* Rounds from barrier to barrier. */
 static void emit_rounds(entry *e)
 {
@@ -421,7 +453,7 @@ static void emit_rounds(entry *e)
     LLVMBuildBr(b, round);
 
     LLVMPositionBuilderAtEnd(b, round);
-    LLVMValueRef state = LLVMBuildPhi(b, k->i32, "state");
+    LLVMValueRef first = LLVMBuildPhi(b, k->i1, "first");
     LLVMBuildBr(b, group);
 
     LLVMPositionBuilderAtEnd(b, group);
@@ -429,14 +461,18 @@ static void emit_rounds(entry *e)
     LLVMValueRef offset =
         LLVMBuildNUWMul(b, LLVMBuildZExt(b, simdgroup, k->i64, ""), cpu_int(k->i64, k->context_used), "");
     LLVMValueRef context = LLVMBuildGEP2(b, k->i8, e->contexts, &offset, 1, "context");
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, state, start, ""), run, look);
+    LLVMBuildCondBr(b, first, run, look);
 
     LLVMPositionBuilderAtEnd(b, look); /* has it returned? */
-    LLVMBuildCondBr(b, is_zero(e, LLVMBuildLoad2(b, k->i32, context, "")), next, run);
+    LLVMValueRef waits_at = LLVMBuildLoad2(b, k->i32, context, "");
+    LLVMBuildCondBr(b, is_zero(e, waits_at), next, run);
 
     LLVMPositionBuilderAtEnd(b, run);
+    LLVMValueRef state = LLVMBuildPhi(b, k->i32, "state");
+    phi2(state, start, group, waits_at, look);
     LLVMValueRef result = run_chosen(e, simdgroup, context, state, ran);
     LLVMBuildStore(b, result, context);
+    result = barrier_of(e, result);
     LLVMValueRef differs = LLVMBuildICmp(b, LLVMIntNE, result, waits, "");
     LLVMValueRef both =
         LLVMBuildAnd(b, LLVMBuildNot(b, is_zero(e, result), ""), LLVMBuildNot(b, is_zero(e, waits), ""), "");
@@ -456,7 +492,7 @@ static void emit_rounds(entry *e)
 
     LLVMPositionBuilderAtEnd(b, done);
     LLVMBuildCondBr(b, is_zero(e, now_waits), end, round);
-    phi2(state, start, before, now_waits, done);
+    phi2(first, cpu_int(k->i1, 1), before, cpu_int(k->i1, 0), done);
     LLVMPositionBuilderAtEnd(b, end);
 }
 
@@ -480,7 +516,7 @@ void cpu_entry_emit(cpu_kernel *k, const cpu_variant *variants, int count)
     LLVMTypeRef types[3] = {k->ptr, k->ptr, k->ptr};
     LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(k->context), types, 3, 0);
     e.function = LLVMAddFunction(k->module, TB_CPU_ENTRY, type);
-    function_attributes(k, e.function);
+    cpu_function_attributes(k, e.function);
     dispatch_attributes(k, e.function, 0);
     e.arguments = cpu_alloc(&k->job, e.kernel_arguments + PARAM_COUNT, sizeof *e.arguments);
     cpu_debug_entry(k, e.function);

@@ -165,6 +165,7 @@ typedef struct cpu_kernel {
     struct cpu_pending_store *pending_store;
     LLVMValueRef *scratch; /* matrices on the stack (tile.c) */
     int scratch_count, hidden;
+    bool products_called; /* matrix products are calls (product.c) */
     struct cpu_debug *debug; /* debug.c */
     struct cpu_log_call *log_first, *log_last; /* calls of the log line that is being collected */
     int log_leader;
@@ -341,5 +342,7 @@ void cpu_report_end_variant(cpu_kernel *k);
 
 /* ---- Attributes (entry.c) ---- */
 LLVMAttributeRef cpu_attribute(cpu_kernel *k, const char *name, uint64_t value);
+/* The processor and vectors that all functions are made for. */
+void cpu_function_attributes(cpu_kernel *k, LLVMValueRef function);
 
 #endif

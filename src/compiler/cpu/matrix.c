@@ -198,6 +198,7 @@ static const cpu_product *end_of(const cpu_product *chain)
 /* Results are kept as rows if each is there. */
 static cpu_bundle *bundle_results(plan *p, const cpu_tile *tile)
 {
+    if (p->k->products_called) return NULL;
     cpu_bundle *bundle = cpu_alloc(&p->k->job, 1, sizeof *bundle);
     bundle->count = tile->count;
     for (int j = 0; j < tile->count; j++) {
@@ -397,6 +398,7 @@ void cpu_matrix_plan(cpu_kernel *k)
     int products = 0;
     for (int v = 0; v < k->value_count; v++) products += k->values[v].operation.kind == OP_MATRIX_MULTIPLY;
     if (!products) return;
+    k->products_called = cpu_products_are_many(k, products);
     p.tiles = cpu_alloc(&k->job, (size_t)products, sizeof *p.tiles);
     for (p.block = 0; p.block < k->block_count; p.block++) plan_block(&p);
     for (int t = 0; t < p.tile_count; t++) {

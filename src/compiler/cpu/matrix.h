@@ -1,4 +1,4 @@
-/* Shared by matrix.c, which plans the matrix products of a kernel, and tile.c, which emits them. */
+/* Shared by matrix.c, which plans the matrix products of a kernel, and tile.c and product.c, which emit them. */
 #ifndef TB_COMPILER_CPU_MATRIX_H
 #define TB_COMPILER_CPU_MATRIX_H
 
@@ -59,6 +59,15 @@ typedef struct cpu_tile {
 struct cpu_batch {
     cpu_tile *tiles, *last;
 };
+
+/* tile.c: element [row][column] of a left operand that lies at `home`, in all lanes of a vector. */
+LLVMValueRef cpu_left_element(
+    cpu_kernel *k, const cpu_matrix *m, LLVMValueRef home, int row, int column, unsigned width);
+
+/* product.c: are the products of the kernel so many that each becomes a call? */
+bool cpu_products_are_many(const cpu_kernel *k, int products);
+/* The call. The operands have their homes; the sum lies as the lanes have it. */
+void cpu_call_product(cpu_kernel *k, const cpu_matrix *left, const cpu_matrix *right, LLVMValueRef sum);
 
 /* Lane that holds columns `column` and `column` + 1 of `row` (column is even); the inverse. */
 int cpu_matrix_lane(int row, int column);

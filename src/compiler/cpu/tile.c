@@ -5,7 +5,7 @@
  * left element is broadcast from memory, the row is a load of up to 16 adjacent floats, so that the multiplications
  * need no permute (the form of Goto and van de Geijn, "Anatomy of high-performance matrix multiplication", 2008).
  * A left operand that is not in memory as float is put there as it is; rows of a right operand that is not are made
- * once per batch. */
+ * once per batch. Where a kernel has very many products, each is a call (product.c). */
 #include "compiler/cpu/matrix.h"
 
 enum { PIECE = 16, HALF = 8, MATRIX = 64 };
@@ -95,7 +95,7 @@ static void store_lines(cpu_kernel *k, const cpu_matrix *m, LLVMValueRef home, i
         cpu_store_at(k, load_lines(k, m, place, 2 * q * stride, stride), cpu_at(k, home, 4 * PIECE * q), MATRIX);
 }
 
-/* Sees to it that the elements are in memory as floats. */
+/* Sees to it that the elements of a left operand, or of any where products are calls, are in memory as floats. */
 static void find_home(emission *e, cpu_matrix *m)
 {
     cpu_kernel *k = e->k;
@@ -129,10 +129,11 @@ static int64_t left_offset(const cpu_matrix *m, int row, int column)
     return row * m->home_row + column / 2 * m->home_column[0] + column % 2 * m->home_column[1];
 }
 
-static LLVMValueRef broadcast(cpu_kernel *k, LLVMValueRef home, int64_t offset, unsigned width)
+LLVMValueRef cpu_left_element(
+    cpu_kernel *k, const cpu_matrix *m, LLVMValueRef home, int row, int column, unsigned width)
 {
     static const int zeros[PIECE];
-    LLVMValueRef element = cpu_load_at(k, k->f32, cpu_at(k, home, offset), 4);
+    LLVMValueRef element = cpu_load_at(k, k->f32, cpu_at(k, home, left_offset(m, row, column)), 4);
     LLVMTypeRef type = LLVMVectorType(k->f32, width);
     element = LLVMBuildInsertElement(k->builder, LLVMGetPoison(type), element, cpu_int(k->i32, 0), "");
     return cpu_shuffle(k, element, NULL, zeros, (int)width);
@@ -259,7 +260,7 @@ static void add_products(
             row[i] = rights[i].made ? rights[i].made[depth]
                                     : load_row(k, rights[i].pair, rights[i].place, depth);
         for (int r = from; r < to; r++) {
-            LLVMValueRef element = broadcast(k, home, left_offset(left, r, depth), (unsigned)s->width);
+            LLVMValueRef element = cpu_left_element(k, left, home, r, depth, (unsigned)s->width);
             for (int i = 0; i < s->across; i++) {
                 LLVMValueRef arguments[3] = {element, row[i], s->row[r][i]};
                 s->row[r][i] = cpu_intrinsic(k, "llvm.fma", &type, 1, arguments, 3);
@@ -317,8 +318,34 @@ static void emit_tile(emission *e, const cpu_tile *tile)
     end(k, tile, last, &s);
 }
 
+/* Each product of the tile is a call. */
+static void call_products(emission *e, const cpu_tile *tile)
+{
+    cpu_kernel *k = e->k;
+    for (int j = 0; j < tile->count; j++) {
+        const cpu_product *last = tile->chain[j];
+        LLVMTypeRef type = LLVMVectorType(k->f32, LANES);
+        LLVMValueRef sum = scratch(e), lanes[2];
+        for (int i = 0; i < 2; i++)
+            cpu_store_at(k, cpu_vector(k, last->start[i]), cpu_at(k, sum, 4 * LANES * i), MATRIX);
+        for (const cpu_product *p = last; p; p = p->next) {
+            find_home(e, p->left);
+            find_home(e, p->right);
+            cpu_call_product(k, p->left, p->right, sum);
+            last = p;
+        }
+        for (int i = 0; i < 2; i++) lanes[i] = cpu_load_at(k, type, cpu_at(k, sum, 4 * LANES * i), MATRIX);
+        define_in_lanes(k, last, lanes);
+    }
+}
+
 void cpu_emit_batch(cpu_kernel *k, const struct cpu_batch *batch)
 {
     emission e = {.k = k, .batch = batch};
-    for (const cpu_tile *tile = batch->tiles; tile; tile = tile->next) emit_tile(&e, tile);
+    for (const cpu_tile *tile = batch->tiles; tile; tile = tile->next) {
+        if (k->products_called)
+            call_products(&e, tile);
+        else
+            emit_tile(&e, tile);
+    }
 }

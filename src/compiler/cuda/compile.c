@@ -12,6 +12,16 @@
 
 #define COMBINE "instcombine<no-verify-fixpoint>"
 
+enum { MAX_THREADS = 1024 }; /* of a block */
+
+/* What the steps hand on. */
+typedef struct work {
+    uint32_t threadgroup[3]; /* as launched, 0: not known */
+    tb_text library;         /* path of the device library */
+    tb_text kinds, passed;   /* of the arguments (artifact/cuda.h), and without those that are not passed */
+    bool matrices, records;
+} work;
+
 bool cuda_is_target(const char *target)
 {
     static const char *const known[] = {"sm_80", "sm_86", "sm_89", "sm_90"};
@@ -93,7 +103,8 @@ static tombac_status close_module(ir_kernel *kernel, bool matrices, tombac_error
         if (f == kernel->function || LLVMGetIntrinsicID(f)) continue;
         if (!LLVMIsDeclaration(f)) {
             LLVMSetLinkage(f, LLVMInternalLinkage);
-        } else if (LLVMGetFirstUse(f) && !(matrices && ir_name_starts(f, "tombac_cuda.matrix_multiply"))) {
+        } else if (LLVMGetFirstUse(f) && !(matrices && (ir_name_starts(f, "tombac_cuda.matrix_multiply") ||
+                                                           ir_name_starts(f, "tombac_cuda.opaque_")))) {
             size_t length;
             return ir_internal_error(kernel->kernel, error,
                 "the cuda engine does not know the operation '%s'", LLVMGetValueName2(f, &length));
@@ -134,7 +145,7 @@ static void list_literals(ir_kernel *kernel)
     free(entries);
 }
 
-/* ---- Floating point ---- */
+/* ---- Roots and atomic operations ---- */
 
 /* Atomic operations reach as far as the device: nothing outside it looks at a buffer while a kernel runs.
  * LLVM's NVPTX back end forgets the order of read-modify-write operations, so fences take its place. */
@@ -159,36 +170,25 @@ static void order_atomic(LLVMValueRef instruction, void *context)
     LLVMSetOrdering(instruction, LLVMAtomicOrderingMonotonic);
 }
 
-/* Division and square root stay correctly rounded in every mode, as in the other engines: their
- * approximations are worse than what Metal promises. Flags can only be added to an instruction, so those two
- * are made anew without. */
-static void limit_approximation(LLVMValueRef instruction, void *context)
+/* Square roots stay correctly rounded in every mode, as in the other engines: calls still have their
+ * fast-math flags, and would become an approximation. */
+static void make_root_exact(LLVMValueRef instruction, void *context)
 {
     LLVMBuilderRef builder = context;
-    bool divides = LLVMGetInstructionOpcode(instruction) == LLVMFDiv,
-         roots = ir_is_intrinsic(instruction, "llvm.sqrt");
-    if (!divides && !roots) return;
-    LLVMFastMathFlags flags = LLVMGetFastMathFlags(instruction);
+    if (!ir_is_intrinsic(instruction, "llvm.sqrt")) return;
     LLVMTypeRef type = LLVMTypeOf(instruction);
-    LLVMValueRef x = LLVMGetOperand(instruction, 0), made;
+    LLVMValueRef x = LLVMGetOperand(instruction, 0);
+    LLVMModuleRef module =
+        LLVMGetGlobalParent(LLVMGetBasicBlockParent(LLVMGetInstructionParent(instruction)));
     LLVMPositionBuilderBefore(builder, instruction);
-    if (divides) {
-        made = LLVMBuildFDiv(builder, x, LLVMGetOperand(instruction, 1), "");
-    } else {
-        LLVMModuleRef module =
-            LLVMGetGlobalParent(LLVMGetBasicBlockParent(LLVMGetInstructionParent(instruction)));
-        made = ir_build_intrinsic(builder, module, "llvm.sqrt", &type, 1, &x, 1);
-    }
-    if (LLVMCanValueUseFastMathFlags(made))
-        LLVMSetFastMathFlags(made, flags & ~(unsigned)LLVMFastMathApproxFunc);
-    LLVMReplaceAllUsesWith(instruction, made);
+    LLVMReplaceAllUsesWith(instruction, ir_build_intrinsic(builder, module, "llvm.sqrt", &type, 1, &x, 1));
     LLVMInstructionEraseFromParent(instruction);
 }
 
 static void limit(ir_kernel *kernel)
 {
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(kernel->context);
-    ir_visit(kernel->function, limit_approximation, builder);
+    ir_visit(kernel->function, make_root_exact, builder);
     ir_visit(kernel->function, order_atomic, builder);
     LLVMDisposeBuilder(builder);
 }
@@ -207,16 +207,18 @@ static tombac_status verify(ir_kernel *kernel, tombac_error **error)
 }
 
 /* Until the code is final but for the merging of accesses. */
-static tombac_status optimise(ir_kernel *kernel, const char *library, bool matrices, tombac_error **error)
+static tombac_status optimise(ir_kernel *kernel, const work *w, tombac_error **error)
 {
     static const char *const passes[] = {
-        "always-inline,globaldce,function(sroa,infer-address-spaces,early-cse,simplifycfg," COMBINE
-        ",simplifycfg,"
+        "always-inline,globaldce,function(nvvm-intr-range,sroa,infer-address-spaces,early-cse,"
+        "simplifycfg," COMBINE ",simplifycfg,"
         "loop-simplify,lcssa,loop-mssa(loop-rotate,licm),simplifycfg,loop(indvars,loop-deletion,loop-unroll-"
         "full))",
         "function(sroa,early-cse,simplifycfg," COMBINE ",loop-simplify,lcssa,loop(loop-unroll-full),sroa,"
         "early-cse<memssa>," COMBINE ",gvn,simplifycfg,loop-simplify,lcssa,loop-mssa(licm),"
-        "loop(indvars,loop-deletion)," COMBINE ",simplifycfg,dce)",
+        "loop(indvars,loop-deletion)," COMBINE ",simplifycfg,dce,"
+        "loop-unroll<O3;no-partial;no-peeling;no-runtime;upperbound>,sroa,early-cse<memssa>," COMBINE
+        ",simplifycfg,dce)",
         "always-inline,function(sroa,infer-address-spaces,infer-alignment," COMBINE
         ",gvn,dse,simplifycfg,dce,"
         "separate-const-offset-from-gep,early-cse,infer-alignment),globaldce",
@@ -224,79 +226,70 @@ static tombac_status optimise(ir_kernel *kernel, const char *library, bool matri
     tombac_status status = ir_run_passes(kernel, passes[0], error);
     if (status == TOMBAC_OK) status = ir_run_passes(kernel, passes[1], error);
     if (status == TOMBAC_OK) status = cuda_select_arrays(kernel, error);
-    if (status == TOMBAC_OK && matrices) {
-        cuda_matrix_lower(kernel);
-        status = link_library(kernel, library, error);
+    if (status == TOMBAC_OK && w->matrices) {
+        status = ir_run_passes(kernel, "function(separate-const-offset-from-gep,early-cse)", error);
+        if (status == TOMBAC_OK) status = cuda_matrix_lower(kernel, tb_text_string(&w->passed), error);
+        if (status == TOMBAC_OK) status = link_library(kernel, tb_text_string(&w->library), error);
         if (status == TOMBAC_OK) status = close_module(kernel, false, error);
     }
     return status == TOMBAC_OK ? ir_run_passes(kernel, passes[2], error) : status;
 }
 
+/* `assume` is for plain launches. */
 static tombac_status merge_accesses(
-    ir_kernel *kernel, const char *kinds, const cuda_assumptions *assume, tombac_error **error)
+    ir_kernel *kernel, const work *w, const cuda_assumptions *assume, tombac_error **error)
 {
-    cuda_align(kernel, kinds, assume);
+    bool plain = assume != NULL;
+    cuda_align(kernel, tb_text_string(&w->passed), assume);
     cuda_flatten_addresses(kernel);
+    tombac_status status =
+        ir_run_passes(kernel, "function(early-cse,load-store-vectorizer," COMBINE ",dce),globaldce", error);
+    if (status != TOMBAC_OK || !plain) return status;
+    status = ir_run_passes(kernel, "function(loop-simplify)", error);
+    if (status != TOMBAC_OK) return status;
+    cuda_pipeline(kernel);
+    if (!w->matrices) return ir_run_passes(kernel, "function(early-cse,dce)", error);
+    cuda_flatten_addresses(kernel);
+    uint32_t threads = w->threadgroup[0] * w->threadgroup[1] * w->threadgroup[2];
+    if (!cuda_swizzle(
+            kernel, threads ? (threads + TB_SIMD_WIDTH - 1) / TB_SIMD_WIDTH * TB_SIMD_WIDTH : MAX_THREADS))
+        return TOMBAC_OK;
     return ir_run_passes(
-        kernel, "function(early-cse,load-store-vectorizer," COMBINE ",dce),globaldce", error);
+        kernel, "function(instsimplify,early-cse,loop-simplify,lcssa,loop-mssa(licm),early-cse,dce)", error);
 }
 
-/* How many accesses the code makes, those counted as several whose alignment makes them so. */
-static void count_access(LLVMValueRef instruction, void *context)
+/* What is left to do for one of the two entries, from the module that is the same for both. */
+static tombac_status finish(
+    ir_kernel *kernel, const work *w, bool plain, cuda_assumptions *assumptions, tombac_error **error)
 {
-    uint64_t *count = context;
-    bool load = LLVMIsALoadInst(instruction);
-    if (!load && !LLVMIsAStoreInst(instruction)) return;
-    LLVMTypeRef type = LLVMTypeOf(load ? instruction : LLVMGetOperand(instruction, 0));
-    LLVMModuleRef module =
-        LLVMGetGlobalParent(LLVMGetBasicBlockParent(LLVMGetInstructionParent(instruction)));
-    uint64_t size = LLVMStoreSizeOfType(LLVMGetModuleDataLayout(module), type);
-    uint64_t most = LLVMGetAlignment(instruction) < 16 ? LLVMGetAlignment(instruction) : 16;
-    *count += (size + most - 1) / most;
-}
-
-static uint64_t count_accesses(LLVMValueRef function)
-{
-    uint64_t count = 0;
-    ir_visit(function, count_access, &count);
-    return count;
-}
-
-/* The kernel keeps one of two modules. */
-static void keep(ir_kernel *kernel, LLVMModuleRef kept, LLVMModuleRef other)
-{
-    LLVMDisposeModule(other);
-    kernel->module = kept;
-    kernel->function = LLVMGetNamedFunction(kept, TB_CUDA_ENTRY);
+    if (plain) cuda_entry_make_plain(kernel);
+    cuda_entry_limit(kernel, w->threadgroup, plain);
+    tombac_status status = optimise(kernel, w, error);
+    *assumptions = (cuda_assumptions){0};
+    if (status == TOMBAC_OK && plain) cuda_find_assumptions(kernel, tb_text_string(&w->passed), assumptions);
+    return status == TOMBAC_OK ? merge_accesses(kernel, w, plain ? assumptions : NULL, error) : status;
 }
 
 static tombac_status join(ir_kernel *kernel, LLVMModuleRef second, tombac_error **error)
 {
     LLVMValueRef entry = LLVMGetNamedFunction(second, TB_CUDA_ENTRY);
-    LLVMSetValueName2(entry, TB_CUDA_ENTRY TB_CUDA_UNALIGNED, strlen(TB_CUDA_ENTRY TB_CUDA_UNALIGNED));
+    LLVMSetValueName2(entry, TB_CUDA_ENTRY TB_CUDA_GENERAL, strlen(TB_CUDA_ENTRY TB_CUDA_GENERAL));
     if (!LLVMLinkModules2(kernel->module, second)) return TOMBAC_OK;
     return ir_internal_error(kernel->kernel, error, "joining the two forms of the kernel failed: %s",
         tb_text_string(&kernel->messages));
 }
 
-/* Merges narrow accesses; where assumptions make it fewer, there is a second entry for launches that do not
- * fulfil them. */
-static tombac_status finish(
-    ir_kernel *kernel, const char *kinds, cuda_assumptions *assumptions, tombac_error **error)
+/* The entry for plain launches and the one for all. */
+static tombac_status finish_both(
+    ir_kernel *kernel, const work *w, cuda_assumptions *assumptions, tombac_error **error)
 {
-    cuda_find_assumptions(kernel, kinds, assumptions);
-    if (!assumptions->any) return merge_accesses(kernel, kinds, NULL, error);
     LLVMModuleRef first = kernel->module, second = LLVMCloneModule(first);
-    LLVMValueRef entry = kernel->function, other = LLVMGetNamedFunction(second, TB_CUDA_ENTRY);
-    tombac_status status = merge_accesses(kernel, kinds, assumptions, error);
+    cuda_assumptions none;
+    tombac_status status = finish(kernel, w, true, assumptions, error);
+    LLVMValueRef entry = kernel->function;
     kernel->module = second;
-    kernel->function = other;
-    if (status == TOMBAC_OK) status = merge_accesses(kernel, kinds, NULL, error);
-    if (status == TOMBAC_OK && count_accesses(entry) == count_accesses(other)) {
-        keep(kernel, second, first);
-        *assumptions = (cuda_assumptions){0};
-        return TOMBAC_OK;
-    }
+    kernel->function = LLVMGetNamedFunction(second, TB_CUDA_ENTRY);
+    if (status == TOMBAC_OK) status = finish(kernel, w, false, &none, error);
     kernel->module = first;
     kernel->function = entry;
     if (status == TOMBAC_OK) return join(kernel, second, error);
@@ -305,10 +298,10 @@ static tombac_status finish(
 }
 
 /* The object's first line (artifact/cuda.h). */
-static void write_header(
-    tb_text *header, const tb_text *kinds, bool records, const cuda_assumptions *assumptions)
+static void write_header(tb_text *header, const work *w, const cuda_assumptions *assumptions)
 {
-    tb_text_printf(header, "%s %s %d", TB_CUDA_HEADER, TB_CUDA_ENTRY, records);
+    const tb_text *kinds = &w->kinds;
+    tb_text_printf(header, "%s %s %d", TB_CUDA_HEADER, TB_CUDA_ENTRY, w->records);
     for (size_t i = 0; i < kinds->size; i++) tb_text_printf(header, " %c", kinds->data[i]);
     tb_text_puts(header, ";");
     for (size_t n = 0; n < assumptions->count; n++) {
@@ -321,53 +314,60 @@ static void write_header(
     tb_text_putc(header, '\n');
 }
 
-/* From the prepared kernel to the module that code is generated from; `header` becomes the object's first
- * line. */
-static tombac_status build(ir_kernel *kernel, const char *folder, tb_text *header, tombac_error **error)
+/* From the prepared kernel to the module that both entries are made of. */
+static tombac_status lower(ir_kernel *kernel, work *w, tombac_error **error)
 {
     LLVMStripModuleDebugInfo(kernel->module);
     tombac_status status = cuda_linearise(kernel, error);
-    bool matrices = cuda_matrix_used(kernel);
-    tb_text library = {0};
-    tb_text_printf(&library, "%s/%s", folder, matrices ? "cuda_matrix.bc" : "cuda.bc");
+    w->matrices = cuda_matrix_used(kernel);
+    tb_text_printf(&w->library, "/%s", w->matrices ? "cuda_matrix.bc" : "cuda.bc");
+    const char *library = tb_text_string(&w->library);
     if (status == TOMBAC_OK) status = retarget(kernel, error);
     LLVMValueRef thread = NULL;
-    tb_text kinds = {0};
-    bool records = false;
-    if (status == TOMBAC_OK) status = cuda_entry_build(kernel, &kinds, &thread, error);
-    if (status == TOMBAC_OK) status = cuda_operations_lower(kernel, thread, &records, error);
-    if (status == TOMBAC_OK) status = link_library(kernel, tb_text_string(&library), error);
-    if (status == TOMBAC_OK) status = close_module(kernel, matrices, error);
+    if (status == TOMBAC_OK) status = cuda_entry_build(kernel, w->threadgroup, &w->kinds, &thread, error);
+    if (status == TOMBAC_OK) status = cuda_operations_lower(kernel, thread, &w->records, error);
+    if (status == TOMBAC_OK) status = link_library(kernel, library, error);
+    if (status == TOMBAC_OK) status = close_module(kernel, w->matrices, error);
     if (status == TOMBAC_OK) status = verify(kernel, error);
     if (status == TOMBAC_OK) limit(kernel);
-    if (status == TOMBAC_OK) status = optimise(kernel, tb_text_string(&library), matrices, error);
-    tb_text_free(&library);
+    for (size_t i = 0; i < w->kinds.size; i++)
+        if (w->kinds.data[i] != '-') tb_text_putc(&w->passed, w->kinds.data[i]);
+    return status == TOMBAC_OK && (w->passed.bad || w->library.bad) ? tb_fail_memory(error) : status;
+}
+
+/* The module that code is generated from; `header` becomes the object's first line. */
+static tombac_status build(
+    ir_kernel *kernel, const cuda_options *options, tb_text *header, tombac_error **error)
+{
+    work w = {0};
+    memcpy(w.threadgroup, options->threadgroup[0] ? options->threadgroup : kernel->kernel->required_threads,
+        sizeof w.threadgroup);
+    tb_text_printf(&w.library, "%s", options->folder);
     cuda_assumptions assumptions;
-    tb_text passed = {0}; /* the kinds without the arguments that are not passed */
-    for (size_t i = 0; i < kinds.size; i++)
-        if (kinds.data[i] != '-') tb_text_putc(&passed, kinds.data[i]);
-    if (passed.bad) status = tb_fail_memory(error);
-    if (status == TOMBAC_OK) status = finish(kernel, tb_text_string(&passed), &assumptions, error);
-    if (status == TOMBAC_OK) write_header(header, &kinds, records, &assumptions);
-    tb_text_free(&passed);
-    tb_text_free(&kinds);
-    if (status == TOMBAC_OK && records) list_literals(kernel);
+    tombac_status status = lower(kernel, &w, error);
+    if (status == TOMBAC_OK) status = finish_both(kernel, &w, &assumptions, error);
+    if (status == TOMBAC_OK) write_header(header, &w, &assumptions);
+    if (status == TOMBAC_OK && w.records) list_literals(kernel);
+    tb_text_free(&w.library);
+    tb_text_free(&w.passed);
+    tb_text_free(&w.kinds);
     return status == TOMBAC_OK ? verify(kernel, error) : status;
 }
 
 /* LLVM's own merging of accesses during code generation comes behind passes that give addresses other forms
- * (address.c). */
-static void set_llvm_options(void)
+ * (address.c). Loops around matrix products are unrolled as far as by the cpu engine. */
+void cuda_set_llvm_options(void)
 {
-    static const char *const options[] = {"tombac-cc", "-disable-nvptx-load-store-vectorizer"};
-    LLVMParseCommandLineOptions(2, options, NULL);
+    static const char *const options[] = {
+        "tombac-cc", "-disable-nvptx-load-store-vectorizer", "-unroll-threshold=1500"};
+    LLVMParseCommandLineOptions(sizeof options / sizeof *options, options, NULL);
 }
 
-tombac_status cuda_compile(ir_kernel *kernel, const char *folder, tb_text *object, tombac_error **error)
+tombac_status cuda_compile(
+    ir_kernel *kernel, const cuda_options *options, tb_text *object, tombac_error **error)
 {
-    set_llvm_options();
     tb_text header = {0}, code = {0};
-    tombac_status status = build(kernel, folder, &header, error);
+    tombac_status status = build(kernel, options, &header, error);
     if (status == TOMBAC_OK) status = ir_emit_object(kernel, true, &code, error);
     if (status == TOMBAC_OK) {
         tb_text_append(object, header.data, header.size);

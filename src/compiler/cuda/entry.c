@@ -7,8 +7,11 @@
 #include "compiler/cuda/steps.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define ENTER "enter"
 
 typedef struct entry {
     ir_kernel *kernel;
@@ -16,8 +19,12 @@ typedef struct entry {
     LLVMContextRef context;
     LLVMBuilderRef builder;
     LLVMValueRef function, thread, shared;
+    const uint32_t *threadgroup;
+    unsigned blocks; /* of threadgroup memory among the arguments so far */
     LLVMTypeRef i8, i32, i64;
 } entry;
+
+enum { MAX_THREADS = 1024 }; /* in a threadgroup, where the kernel does not say */
 
 typedef struct position_field {
     const char *name;
@@ -120,7 +127,9 @@ static void bind_argument(entry *e, LLVMBasicBlockRef start, unsigned index, cha
     LLVMValueRef old = LLVMGetParam(e->kernel->function, index);
     LLVMPositionBuilderAtEnd(e->builder, start);
     if (kind == 't') {
-        LLVMValueRef offset = LLVMBuildZExt(e->builder, own, e->i64, "");
+        uint64_t first = (e->kernel->static_threadgroup_memory + 15) / 16 * 16;
+        LLVMValueRef offset =
+            e->blocks++ ? LLVMBuildZExt(e->builder, own, e->i64, "") : LLVMConstInt(e->i64, first, false);
         own = LLVMBuildInBoundsGEP2(e->builder, e->i8, e->shared, &offset, 1, "");
     }
     if (kind == 'v')
@@ -190,9 +199,10 @@ static void build_prologue(entry *e, LLVMBasicBlockRef start, LLVMBasicBlockRef 
 {
     LLVMBasicBlockRef leave = LLVMAppendBasicBlockInContext(e->context, e->function, "");
     LLVMPositionBuilderAtEnd(e->builder, start);
-    LLVMValueRef operands[2] = {LLVMGetParam(e->function, 0), e->thread};
     LLVMTypeRef i1 = LLVMInt1TypeInContext(e->context);
-    LLVMValueRef exists = cuda_call(e->module, e->builder, "enter", i1, operands, 2, false);
+    LLVMValueRef operands[6] = {LLVMGetParam(e->function, 0), e->thread, LLVMConstNull(i1)};
+    for (int i = 0; i < 3; i++) operands[3 + i] = LLVMConstInt(e->i32, e->threadgroup[i], false);
+    LLVMValueRef exists = cuda_call(e->module, e->builder, ENTER, i1, operands, 6, false);
     LLVMBuildCondBr(e->builder, exists, body, leave);
     LLVMPositionBuilderAtEnd(e->builder, leave);
     LLVMBuildRetVoid(e->builder);
@@ -226,18 +236,20 @@ static void move_body(entry *e, const char *kinds)
     e->kernel->function = e->function;
 }
 
-tombac_status cuda_entry_build(ir_kernel *kernel, tb_text *kinds, LLVMValueRef *thread, tombac_error **error)
+tombac_status cuda_entry_build(ir_kernel *kernel, const uint32_t threadgroup[3], tb_text *kinds,
+    LLVMValueRef *thread, tombac_error **error)
 {
     LLVMContextRef c = kernel->context;
     entry e = {.kernel = kernel,
         .module = kernel->module,
         .context = c,
         .builder = LLVMCreateBuilderInContext(c),
+        .threadgroup = threadgroup,
         .i8 = LLVMInt8TypeInContext(c),
         .i32 = LLVMInt32TypeInContext(c),
         .i64 = LLVMInt64TypeInContext(c)};
     for (unsigned i = 0; i < kernel->argument_count; i++) tb_text_putc(kinds, kind_of(&e, i));
-    e.shared = LLVMAddGlobalInAddressSpace(e.module, bytes_type(&e, 0), "tombac_cuda_shared", 3);
+    e.shared = LLVMAddGlobalInAddressSpace(e.module, bytes_type(&e, 0), CUDA_SHARED, 3);
     LLVMSetAlignment(e.shared, 128);
     bool good = !kinds->bad && declare(&e, tb_text_string(kinds));
     if (good) {
@@ -247,4 +259,29 @@ tombac_status cuda_entry_build(ir_kernel *kernel, tb_text *kinds, LLVMValueRef *
     }
     LLVMDisposeBuilder(e.builder);
     return good ? TOMBAC_OK : tb_fail_memory(error);
+}
+
+/* ---- Launches ---- */
+
+void cuda_entry_make_plain(ir_kernel *kernel)
+{
+    LLVMValueRef enter = LLVMGetNamedFunction(kernel->module, "tombac_cuda." ENTER);
+    LLVMTypeRef i1 = LLVMInt1TypeInContext(kernel->context);
+    for (LLVMUseRef use = enter ? LLVMGetFirstUse(enter) : NULL; use; use = LLVMGetNextUse(use))
+        LLVMSetOperand(LLVMGetUser(use), 2, LLVMConstInt(i1, 1, false));
+}
+
+void cuda_entry_limit(ir_kernel *kernel, const uint32_t threadgroup[3], bool plain)
+{
+    uint32_t threads = threadgroup[0] * threadgroup[1] * threadgroup[2];
+    bool known = threads > 0;
+    if (!known && plain) return;
+    if (!known) threads = kernel->max_total_threads ? kernel->max_total_threads : MAX_THREADS;
+    threads = (threads + TB_SIMD_WIDTH - 1) / TB_SIMD_WIDTH * TB_SIMD_WIDTH;
+    const char *name = known ? "nvvm.reqntid" : "nvvm.maxntid";
+    char value[32];
+    int length = snprintf(value, sizeof value, known ? "%u,1,1" : "%u", (unsigned)threads);
+    LLVMAttributeRef limit =
+        LLVMCreateStringAttribute(kernel->context, name, (unsigned)strlen(name), value, (unsigned)length);
+    LLVMAddAttributeAtIndex(kernel->function, LLVMAttributeFunctionIndex, limit);
 }

@@ -2,17 +2,18 @@
  *
  * Until then a product is a call of an opaque function. What becomes of it:
  *
- *     halves           tensor cores, unless math is safe: their products are exact in float, but the order of
- * the sum is the hardware's float x half     tensor cores if math is fast, with each float split into two
- * TF32 numbers, which take the upper and float x float    the lower 8 rows of one instruction; a second one
- * for the small part of the right operand all others       shuffles and fma, in the order that
- * docs/operations.md gives
+ *     halves               tensor cores, unless math is safe: their products are exact in float, but the order
+ *                          of the sum is the hardware's
+ *     float x half,        tensor cores if math is fast, with each float split into a large and a small TF32
+ *     float x float        number
+ *     all others           shuffles and fma, in the order that docs/operations.md gives
  *
- * (A half is seen as a float that was converted from one.) The instruction for halves has 16 rows, and 8 or
- * 16 columns of the left operand. So products wait until something needs a result; then those that wait are
- * paired where they have the same right operand, and two pairs of which the second adds to the first become
- * one instruction. Waiting is allowed because products touch no memory, and their blocks are executed by
- * whole SIMD-groups. */
+ * (A half is seen as a float that was converted from one.) The instructions have 16 rows, that for halves 8
+ * or 16 columns of the left operand. So products wait until something needs a result; then those that wait
+ * are paired where they have the same right operand, and two pairs of halves of which the second adds to the
+ * first become one instruction. A product of floats without a partner has its large and small parts in the
+ * upper and lower rows. Waiting is allowed because products touch no memory, and their blocks are executed
+ * by whole SIMD-groups. */
 #include "compiler/cuda/steps.h"
 
 #include <string.h>
@@ -37,6 +38,7 @@ typedef struct waiting {
     ir_kernel *kernel;
     LLVMBuilderRef builder;
     LLVMTypeRef half, i32, f32;
+    cuda_tiles *tiles;
     product list[MOST];
     int count;
 } waiting;
@@ -47,7 +49,7 @@ bool cuda_matrix_used(const ir_kernel *kernel)
     return function && LLVMGetFirstUse(function);
 }
 
-static bool is_product(LLVMValueRef instruction)
+bool cuda_is_product(LLVMValueRef instruction)
 {
     LLVMValueRef callee = ir_callee(instruction);
     size_t length;
@@ -119,11 +121,12 @@ static void append(waiting *w, LLVMValueRef call, int before)
 
 static void pair(waiting *w)
 {
+    bool fast = w->kernel->math == TOMBAC_MATH_FAST;
     for (int i = 0; i < w->count; i++) {
         product *x = &w->list[i];
-        for (int j = i + 1; x->half && !x->is_lower && x->partner == NONE && j < w->count; j++) {
+        for (int j = i + 1; (x->half || fast) && !x->is_lower && x->partner == NONE && j < w->count; j++) {
             product *y = &w->list[j];
-            if (!y->half || y->is_lower || y->partner != NONE || y->level != x->level) continue;
+            if (y->half != x->half || y->is_lower || y->partner != NONE || y->level != x->level) continue;
             if (y->b[0] != x->b[0] || y->b[1] != x->b[1]) continue;
             x->partner = j;
             y->is_lower = true;
@@ -177,7 +180,8 @@ static LLVMTypeRef floats(waiting *w, unsigned count)
     return LLVMVectorType(w->f32, count);
 }
 
-/* The right operand by columns: packed halves, or two floats. Products that share it share this, too. */
+/* The right operand by columns: packed halves (also of a half operand of which `b` are floats), or two
+ * floats. Products that share it share this, too. */
 static LLVMValueRef transposed(waiting *w, LLVMValueRef cache[], int index)
 {
     const product *x = &w->list[index];
@@ -186,8 +190,13 @@ static LLVMValueRef transposed(waiting *w, LLVMValueRef cache[], int index)
             w->list[i].b[1] == x->b[1])
             return cache[i];
     LLVMValueRef operands[2] = {x->b[0], x->b[1]};
-    return cache[index] = call(
-               w, x->half ? "transpose.f16" : "transpose.f32", x->half ? w->i32 : floats(w, 2), operands, 2);
+    bool halves = x->half || x->half_right;
+    for (int i = 0; halves && !x->half && i < 2; i++) operands[i] = half_of(w, x->b[i]);
+    LLVMValueRef made = halves ? cuda_tiles_columns(w->tiles, operands[0], operands[1]) : NULL;
+    if (!made)
+        made =
+            call(w, halves ? "transpose.f16" : "transpose.f32", halves ? w->i32 : floats(w, 2), operands, 2);
+    return cache[index] = made;
 }
 
 static LLVMValueRef part(waiting *w, LLVMValueRef vector, unsigned index)
@@ -233,16 +242,42 @@ static void emit_halves(waiting *w, LLVMValueRef cache[], int index)
     }
 }
 
+/* The right operand by columns, as floats. */
+static void put_right(waiting *w, LLVMValueRef cache[], int index, LLVMValueRef *operands)
+{
+    const product *x = &w->list[index];
+    LLVMValueRef b = transposed(w, cache, index);
+    if (x->half_right) b = LLVMBuildBitCast(w->builder, b, LLVMVectorType(w->half, 2), "");
+    for (unsigned i = 0; i < 2; i++) {
+        operands[i] = part(w, b, i);
+        if (x->half_right) operands[i] = LLVMBuildFPExt(w->builder, operands[i], w->f32, "");
+    }
+}
+
+static void emit_float_pair(waiting *w, LLVMValueRef cache[], int index)
+{
+    product *x = &w->list[index], *lower = &w->list[x->partner];
+    LLVMValueRef operands[10] = {x->a[0], x->a[1], lower->a[0], lower->a[1]};
+    put_right(w, cache, index, operands + 4);
+    for (unsigned i = 0; i < 2; i++) {
+        operands[6 + i] = accumulator(w, x, i);
+        operands[8 + i] = accumulator(w, lower, i);
+    }
+    const char *name = x->half_right ? "multiply2.tf32.half" : "multiply2.tf32";
+    LLVMValueRef made = call(w, name, floats(w, 4), operands, 10);
+    for (unsigned i = 0; i < 2; i++) {
+        x->result[i] = part(w, made, i);
+        lower->result[i] = part(w, made, 2 + i);
+    }
+}
+
 static void emit_floats(waiting *w, LLVMValueRef cache[], int index)
 {
     product *x = &w->list[index];
     bool fast = w->kernel->math == TOMBAC_MATH_FAST;
     LLVMValueRef operands[7] = {
         x->a[0], x->a[1], x->b[0], x->b[1], accumulator(w, x, 0), accumulator(w, x, 1), x->mask};
-    if (fast) {
-        LLVMValueRef b = transposed(w, cache, index);
-        operands[2] = part(w, b, 0), operands[3] = part(w, b, 1);
-    }
+    if (fast) put_right(w, cache, index, operands + 2);
     const char *name = !fast ? "multiply.f32" : x->half_right ? "multiply.tf32.half" : "multiply.tf32";
     LLVMValueRef made = call(w, name, floats(w, 2), operands, fast ? 6 : 7);
     for (unsigned i = 0; i < 2; i++) x->result[i] = part(w, made, i);
@@ -284,6 +319,8 @@ static void flush(waiting *w, LLVMValueRef before)
             if (x->is_lower || x->is_first_half) continue;
             if (x->half)
                 emit_halves(w, cache, i);
+            else if (x->partner != NONE)
+                emit_float_pair(w, cache, i);
             else
                 emit_floats(w, cache, i);
         }
@@ -310,7 +347,7 @@ static void lower_block(waiting *w, LLVMBasicBlockRef block)
 {
     for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i)) {
         int before = NONE; /* what goes with `flush` is never i itself, but may be what comes next */
-        if (is_product(i)) {
+        if (cuda_is_product(i)) {
             if (w->count == MOST || !can_join(w, i, &before)) {
                 flush(w, i);
                 can_join(w, i, &before);
@@ -322,15 +359,37 @@ static void lower_block(waiting *w, LLVMBasicBlockRef block)
     }
 }
 
-void cuda_matrix_lower(ir_kernel *kernel)
+/* From here on the library says where lanes are in a matrix. */
+static void show_places(ir_kernel *kernel)
+{
+    static const char *const names[2][2] = {{"tombac_cuda." CUDA_ROW, "tombac_cuda.matrix_row"},
+        {"tombac_cuda." CUDA_COLUMN, "tombac_cuda.matrix_column"}};
+    for (int i = 0; i < 2; i++) {
+        LLVMValueRef opaque = LLVMGetNamedFunction(kernel->module, names[i][0]);
+        if (!opaque) continue;
+        LLVMReplaceAllUsesWith(
+            opaque, ir_declare(kernel->module, names[i][1], LLVMGlobalGetValueType(opaque)));
+        LLVMDeleteFunction(opaque);
+    }
+}
+
+tombac_status cuda_matrix_lower(ir_kernel *kernel, const char *kinds, tombac_error **error)
 {
     LLVMContextRef c = kernel->context;
     waiting w = {.kernel = kernel,
+        .tiles = cuda_tiles_create(kernel, kinds),
         .builder = LLVMCreateBuilderInContext(c),
         .half = LLVMHalfTypeInContext(c),
         .i32 = LLVMInt32TypeInContext(c),
         .f32 = LLVMFloatTypeInContext(c)};
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel->function); b; b = LLVMGetNextBasicBlock(b))
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel->function); b && w.tiles;
+        b = LLVMGetNextBasicBlock(b)) {
+        if (kernel->math != TOMBAC_MATH_SAFE) cuda_tiles_load(w.tiles, b);
         lower_block(&w, b);
+    }
+    bool good = w.tiles;
+    cuda_tiles_free(w.tiles);
     LLVMDisposeBuilder(w.builder);
+    show_places(kernel);
+    return good ? TOMBAC_OK : tb_fail_memory(error);
 }

@@ -14,7 +14,7 @@ typedef struct lowering {
     LLVMBuilderRef builder;
     LLVMValueRef thread, record; /* record: where the address of the open log record is kept */
     LLVMTypeRef i32, ptr, nothing;
-    bool records;
+    bool records, matrices;
 } lowering;
 
 LLVMValueRef cuda_call(LLVMModuleRef module, LLVMBuilderRef builder, const char *name, LLVMTypeRef result,
@@ -90,7 +90,11 @@ static void lower(LLVMValueRef instruction, void *context)
     else if (!strcmp(name, "threadgroup_barrier") || !strcmp(name, "fence"))
         forward(l, instruction, name, false, true);
     else if (!strcmp(name, "matrix_row") || !strcmp(name, "matrix_column"))
-        forward(l, instruction, name, false, false);
+        forward(l, instruction,
+            !l->matrices                  ? name
+            : !strcmp(name, "matrix_row") ? CUDA_ROW
+                                          : CUDA_COLUMN,
+            false, false);
     else if (strcmp(name, "log_end"))
         return; /* unknown: reported when the library is linked */
     l->records |= !strncmp(name, "log_", 4) || !strcmp(name, "assert_fail") || !strcmp(name, "unsupported");
@@ -104,6 +108,7 @@ tombac_status cuda_operations_lower(
     lowering l = {.kernel = kernel,
         .builder = LLVMCreateBuilderInContext(c),
         .thread = thread,
+        .matrices = cuda_matrix_used(kernel),
         .i32 = LLVMInt32TypeInContext(c),
         .ptr = LLVMPointerTypeInContext(c, 0),
         .nothing = LLVMVoidTypeInContext(c)};
@@ -111,6 +116,11 @@ tombac_status cuda_operations_lower(
     l.record = LLVMBuildAlloca(l.builder, l.ptr, "");
     LLVMBuildStore(l.builder, LLVMConstNull(l.ptr), l.record);
     ir_visit(kernel->function, lower, &l);
+    static const char *const names[2] = {"tombac_cuda." CUDA_ROW, "tombac_cuda." CUDA_COLUMN};
+    for (int i = 0; i < 2; i++) {
+        LLVMValueRef function = LLVMGetNamedFunction(kernel->module, names[i]);
+        if (function) ir_mark_pure(function);
+    }
     LLVMDisposeBuilder(l.builder);
     *records = l.records;
     return TOMBAC_OK;

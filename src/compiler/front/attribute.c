@@ -80,7 +80,9 @@ const char *front_nearest_attribute(const token_list *list, uint32_t i)
         unsigned d = other <= LONGEST_NAME && known[k].kind != ATTRIBUTE_IGNORED
                          ? distance(token_text(list, i), length, known[k].name, other)
                          : best;
-        if (d >= best || d > length / 3) continue;
+        bool begins = length >= 8 && other > length && !memcmp(token_text(list, i), known[k].name, length);
+        if (begins && d >= best) d = best - 1; /* the beginning of a name, rather than anything else */
+        if (d >= best || (!begins && d > length / 3)) continue;
         best = d;
         nearest = known[k].name;
     }

@@ -2,7 +2,7 @@
  *
  * C goes the way of Metal: preprocessed with the macros of <tombac/kernel.h> alone, cut into tokens, edited,
  * and compiled by clang, as C. Words that the rewriter reads: kernel and its attributes (requires,
- * threads_required, threads_at_most, math_mode) in front of a function, threadgroup, slice, printf, assert.
+ * threads_required, threads_at_most, math_mode) in front of a function, function_constant, threadgroup, slice, printf, assert.
  */
 #ifndef TB_FRONT_C_H
 #define TB_FRONT_C_H
@@ -65,6 +65,21 @@ const c_function *front_c_function(const token_list *list, const c_functions *fu
 tombac_status front_c_check(const front_unit *unit, tombac_error **error);
 /* Is token i the name in a use of a function, not a member or a tag of that name? */
 bool front_c_is_use(const token_list *list, uint32_t i);
+
+/* Does token i, a use of a name, stand where a variable of this name is declared? */
+bool front_c_declares_variable(const token_list *list, uint32_t i);
+
+/* ---- c_constant.c ---- */
+
+/* Does a declaration of a function constant begin at token i? */
+bool front_c_is_constant(const token_list *list, uint32_t i);
+/* Fills the unit's constants. */
+tombac_status front_c_find_constants(front_unit *unit, tombac_error **error);
+/* Refuses what writes them. */
+tombac_status front_c_check_constants(const front_unit *unit, tombac_error **error);
+tombac_status front_c_rewrite_constants(rewriter *r);
+/* The declaration at token i in Metal's words. */
+void front_c_write_constant(edit_list *edits, const token_list *list, uint32_t i);
 
 /* ---- c_rewrite.c, c_compile.c ---- */
 

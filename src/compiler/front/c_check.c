@@ -30,7 +30,7 @@ static bool is_operator_word(const token_list *list, uint32_t i)
 {
     static const char *const words[] = {"static_assert", "_Static_assert", "typeof", "__typeof__",
         "typeof_unqual", "alignas", "_Alignas", "_Atomic", "slice", "slice_const", "declare_slice",
-        "__attribute__", "requires", "threads_required", "threads_at_most", "math_mode"};
+        "__attribute__", "requires", "threads_required", "threads_at_most", "math_mode", "function_constant"};
     for (size_t k = 0; k < sizeof words / sizeof *words; k++)
         if (token_is(list, i, words[k])) return true;
     return false;
@@ -82,17 +82,19 @@ bool front_c_is_use(const token_list *list, uint32_t i)
            before != KW_ENUM;
 }
 
+bool front_c_declares_variable(const token_list *list, uint32_t i)
+{
+    const token *t = list->tokens;
+    return i > 0 && t[i - 1].kind == TOKEN_IDENTIFIER && t[i - 1].code != KW_RETURN && t[i - 1].code != KW_ELSE &&
+           t[i - 1].code != KW_DO && !token_is(list, i - 1, "case") && !token_is(list, i - 1, "sizeof");
+}
+
 /* Does [first, last] declare a variable of that name: a word or '*' that can end a type stands before it? */
 static bool declares(const token_list *list, uint32_t first, uint32_t last, uint32_t name)
 {
-    const token *t = list->tokens;
-    for (uint32_t i = first + 1; i <= last; i++) {
-        if (!tokens_equal(list, i, name) || t[i + 1].code == '(') continue;
-        bool word = t[i - 1].kind == TOKEN_IDENTIFIER && t[i - 1].code != KW_RETURN &&
-                    t[i - 1].code != KW_ELSE && t[i - 1].code != KW_DO && !token_is(list, i - 1, "case") &&
-                    !token_is(list, i - 1, "sizeof");
-        if (word) return true;
-    }
+    for (uint32_t i = first + 1; i <= last; i++)
+        if (tokens_equal(list, i, name) && list->tokens[i + 1].code != '(' && front_c_declares_variable(list, i))
+            return true;
     return false;
 }
 
@@ -263,7 +265,7 @@ static tombac_status check_variables(const front_unit *unit, tombac_error **erro
         bool lasting = t[i].code == KW_STATIC && t[i].scope == SCOPE_FUNCTION && t[i].brace != NO_TOKEN;
         if (!outside && !lasting) continue;
         uint32_t end = declaration_end(list, i), next = t[i].code == KW_EXTERN ? i + 1 : i;
-        bool typed = token_is(list, i, "static_assert") || token_is(list, i, "_Static_assert");
+        bool typed = front_c_is_constant(list, i) || token_is(list, i, "static_assert") || token_is(list, i, "_Static_assert");
         uint32_t name =
             typed || end >= list->count || t[end].code == '{' ? NO_TOKEN : mutable_variable(list, next, end);
         bool tag = name != NO_TOKEN && name == next + 1 &&
@@ -349,5 +351,6 @@ tombac_status front_c_check(const front_unit *unit, tombac_error **error)
 {
     tombac_status status = check_words(unit, error);
     if (status == TOMBAC_OK) status = check_variables(unit, error);
+    if (status == TOMBAC_OK) status = front_c_check_constants(unit, error);
     return status == TOMBAC_OK ? check_calls(unit, error) : status;
 }

@@ -79,12 +79,34 @@ static uint32_t argument_end(const token_list *list, uint32_t i, uint32_t close)
     return i;
 }
 
+/* The same; a name of an integer constant of the file (an enumerator, say) that is none of a parameter
+ * becomes its value. */
+static void append_relation(scan *s, uint32_t first, uint32_t end, tb_text *out)
+{
+    const token_list *list = s->list;
+    const token *t = list->tokens;
+    for (uint32_t i = first; i < end; i++) {
+        bool gap = i > first && t[i].offset > t[i - 1].offset + t[i - 1].length;
+        bool name = t[i].kind == TOKEN_IDENTIFIER && t[i + 1].code != '(' && t[i + 1].code != '.' &&
+                    (i == first || t[i - 1].code != '.') &&
+                    (i == first || t[i - 1].code != '(' || t[i - 2].kind != TOKEN_IDENTIFIER);
+        for (uint32_t k = s->site->open + 1; name && k < t[s->site->open].match; k++)
+            name = !tokens_equal(list, k, i);
+        int64_t value;
+        tb_text_puts(out, gap ? " " : "");
+        if (name && front_evaluate(s->unit, i, i + 1, &value))
+            tb_text_printf(out, value < 0 ? "(%lld)" : "%lld", (long long)value);
+        else
+            append_source(list, i, i + 1, out);
+    }
+}
+
 static tombac_status read_requires(scan *s, uint32_t open)
 {
     uint32_t close = s->list->tokens[open].match;
     for (uint32_t i = open + 1; i < close; i++) {
         uint32_t end = argument_end(s->list, i, close);
-        append_source(s->list, i, end, &s->kernel->requirements);
+        append_relation(s, i, end, &s->kernel->requirements);
         tb_text_putc(&s->kernel->requirements, '\n');
         i = end;
     }
@@ -264,5 +286,6 @@ tombac_status front_c_scan(front_unit *unit, const char *source, size_t size, to
             "unknown language standard '%s' for a kernel in C, which is C23 (-std=c23)", standard);
     tombac_status status = find_paths(&unit->paths, error);
     if (status == TOMBAC_OK) status = front_preprocess(unit, source, size, error);
+    if (status == TOMBAC_OK) status = front_c_find_constants(unit, error);
     return status == TOMBAC_OK ? find_kernels(unit, error) : status;
 }

@@ -1,4 +1,4 @@
-/* A file of kernels in C as Metal source (metal4.1, whose pointers may be generic).
+/* A file of kernels in C as Metal source: metal4.1, whose pointers may be generic, or an older version.
  *
  *   - the prelude (tombac/kernel/prelude.metal) gives C's names their meaning in Metal
  *   - a kernel's parameters get address spaces and numbers; behind its '{' each becomes a variable of its own
@@ -7,7 +7,7 @@
  * at the kernel's start and handed, by reference, to every function that reads one or calls one that does
  *   - #line directives keep the places in the C file
  *
- * Words and initialisers are c_msl_words.c. */
+ * Words and initialisers are c_msl_words.c, the address spaces of older versions c_msl_spaces.c. */
 #include "compiler/front/c_msl.h"
 
 #include "base/file.h"
@@ -203,7 +203,10 @@ static void append_parameter(
     tb_text_puts(head, p->kind == C_VALUE         ? "constant "
                        : p->kind == C_THREADGROUP ? "threadgroup "
                                                   : "device ");
-    append_declaration(w, p, OWN, start);
+    if (w->spaces && (p->kind == C_POINTER || p->kind == C_THREADGROUP))
+        tb_text_printf(start, "auto " OWN "%.*s ", length, name);
+    else
+        append_declaration(w, p, OWN, start);
     if (p->kind == C_VALUE) {
         tb_text_printf(head, "%s&%.*s [[buffer(%u)]]", tb_text_string(&type), length, name, (*index)++);
         tb_text_printf(start, "= %.*s; ", length, name);
@@ -257,11 +260,15 @@ static void append_positions(const msl_writer *w, bool first, tb_text *head, tb_
                           "tombac_threads_per_grid.x + tombac_thread_position_in_grid.x; ");
 }
 
-static void append_attributes(const front_kernel *kernel, tb_text *out)
+/* Before metal4.0 a required size of the threadgroup can only be a limit. */
+static void append_attributes(const msl_writer *w, const front_kernel *kernel, tb_text *out)
 {
-    if (kernel->max_total_threads)
-        tb_text_printf(out, "[[max_total_threads_per_threadgroup(%u)]] ", kernel->max_total_threads);
-    if (kernel->required_threads[0])
+    const uint32_t *required = kernel->required_threads;
+    bool known = w->version >= MSL_REQUIRED_THREADS;
+    uint32_t most = kernel->max_total_threads;
+    if (!known && required[0]) most = required[0] * required[1] * required[2];
+    if (most) tb_text_printf(out, "[[max_total_threads_per_threadgroup(%u)]] ", most);
+    if (required[0] && known)
         tb_text_printf(out, "[[required_threads_per_threadgroup(%u, %u, %u)]] ", kernel->required_threads[0],
             kernel->required_threads[1], kernel->required_threads[2]);
     const char *line = tb_text_string(&kernel->requirements);
@@ -278,7 +285,7 @@ static tombac_status write_kernel(msl_writer *w, const kernel_site *site)
     const front_kernel *kernel = &w->r.unit->kernels[site->kernel];
     edit_list *edits = &w->r.edits;
     tb_text attributes = {0}, head = {0}, start = {0};
-    append_attributes(kernel, &attributes);
+    append_attributes(w, kernel, &attributes);
     front_edit_replace(edits, site->head, tb_text_string(&attributes));
     uint32_t last = front_c_attributes_end(w->list, site->head), close = w->list->tokens[site->open].match;
     for (uint32_t i = site->head + 1; i < site->name; i++)
@@ -311,6 +318,8 @@ static tombac_status write_prelude(const msl_writer *w, tb_text *out, tombac_err
 {
     tb_text path = {0};
     tb_text_printf(&path, "%s/tombac/kernel/prelude.metal", w->r.unit->paths.msl);
+    if (w->spaces) tb_text_puts(out, "#define TOMBAC_SPACES 1 // pointers have address spaces\n");
+    tb_text_puts(out, "#line 1 \"tombac/kernel/prelude.metal\"\n");
     tombac_status status = path.bad ? tb_fail_memory(error) : tb_file_read(path.data, 1 << 20, out, error);
     tb_text_free(&path);
     bool any = false;
@@ -338,7 +347,8 @@ static void write_line_directives(msl_writer *w)
         if (at->length < 3 || p[1] != ' ' || p[2] < '0' || p[2] > '9') continue;
         const char *file = front_line_of(w->r.unit, at->line + 1, &line);
         tb_text text = {0};
-        if (file[0] != '<') tb_text_printf(&text, "#line %u \"%s\"", line, file);
+        if (file[0] != '<' || !strcmp(file, w->r.unit->main_path))
+            tb_text_printf(&text, "#line %u \"%s\"", line, file);
         front_edit_directive(&w->r.edits, d, text.size ? text.data : " ");
         w->r.edits.pool.bad |= text.bad;
         tb_text_free(&text);
@@ -357,6 +367,7 @@ static tombac_status write_all(msl_writer *w, tb_text *out, tombac_error **error
             status = write_kernel(w, &unit->sites[i]);
         else
             front_edit_blank(&w->r.edits, unit->sites[i].head, unit->sites[i].last);
+    if (status == TOMBAC_OK && w->spaces) status = msl_write_spaces(w);
     if (status != TOMBAC_OK) return status;
     write_line_directives(w);
     status = write_prelude(w, out, error);
@@ -364,19 +375,75 @@ static tombac_status write_all(msl_writer *w, tb_text *out, tombac_error **error
     return status == TOMBAC_OK && (out->bad || w->r.edits.pool.bad) ? tb_fail_memory(error) : status;
 }
 
-tombac_status front_emit_msl(front_unit *unit, tb_text *out, tombac_error **error)
+/* What was made for an older version must be right in it: what the writer did not foresee is refused here. */
+static tombac_status check_result(
+    const front_unit *unit, const char *standard, const tb_text *text, tombac_error **error)
 {
-    if (unit->options.language != FRONT_C)
-        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "'%s' is Metal source already", unit->main_path);
-    msl_writer w = {
-        .r = {.unit = unit, .list = &unit->list, .error = error}, .list = &unit->list, .error = error};
-    tombac_status status = front_c_check(unit, error);
+    front_options options = {.language = FRONT_METAL, .standard = standard};
+    front_unit *made = NULL;
+    front_result result = {0};
+    tombac_error *problem = NULL;
+    tb_text path = {0}; /* not that of the C file, whose lines messages quote */
+    tb_text_printf(&path, "%s.metal", unit->main_path);
+    if (path.bad) return tb_fail_memory(error);
+    tombac_status status = front_open(path.data, text->data, text->size, &options, &made, &problem);
+    if (status == TOMBAC_OK) status = front_compile(made, NULL, true, &result, &problem);
+    if (status != TOMBAC_OK)
+        status = tb_fail(error, status == TOMBAC_ERROR_SOURCE ? TOMBAC_ERROR_UNSUPPORTED : status,
+            "%s\n%s cannot be written as Metal source for %s: see above", tombac_error_message(problem),
+            unit->main_path, standard);
+    tombac_error_release(problem);
+    front_result_free(&result);
+    front_close(made);
+    tb_text_free(&path);
+    return status;
+}
+
+static tombac_status emit(
+    front_unit *unit, const front_standard *standard, bool spaces, tb_text *out, tombac_error **error)
+{
+    msl_writer w = {.r = {.unit = unit, .list = &unit->list, .error = error},
+        .list = &unit->list,
+        .version = standard->version,
+        .spaces = spaces,
+        .error = error};
     bool fine = front_edit_start(&w.r.edits, w.list) && front_c_functions(w.list, &w.functions);
     w.reads_positions = fine ? calloc(w.functions.count + 1, sizeof *w.reads_positions) : NULL;
-    if (status == TOMBAC_OK && !w.reads_positions) status = tb_fail_memory(error);
-    if (status == TOMBAC_OK) status = write_all(&w, out, error);
+    tombac_status status = w.reads_positions ? write_all(&w, out, error) : tb_fail_memory(error);
+    if (status == TOMBAC_OK) status = check_result(unit, standard->name, out, error);
     free(w.reads_positions);
     free(w.functions.items);
     front_rewrite_free(&w.r);
+    return status;
+}
+
+/* Generic pointers say all that C's do but for pointers to constants and conversions of void *, which the
+ * other way has. */
+tombac_status front_emit_msl(front_unit *unit, const char *standard, tb_text *out, tombac_error **error)
+{
+    if (unit->options.language != FRONT_C)
+        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "'%s' is Metal source already", unit->main_path);
+    front_standard found;
+    tombac_status status = front_standard_find(standard ? standard : "metal4.1", &found, error);
+    if (status == TOMBAC_OK && found.version < MSL_OLDEST)
+        status = tb_fail(
+            error, TOMBAC_ERROR_UNSUPPORTED, "Metal source is made for metal2.3 and later, not %s", standard);
+    if (status == TOMBAC_OK) status = front_c_check(unit, error);
+    if (status != TOMBAC_OK) return status;
+    bool generic = found.version >= MSL_GENERIC_POINTERS;
+    tb_text text = {0};
+    status = emit(unit, &found, !generic, &text, error);
+    if (generic && status == TOMBAC_ERROR_UNSUPPORTED) {
+        tombac_error *second = NULL;
+        tb_text_free(&text);
+        if (emit(unit, &found, true, &text, &second) == TOMBAC_OK) {
+            if (error) tombac_error_release(*error);
+            if (error) *error = NULL;
+            status = TOMBAC_OK;
+        }
+        tombac_error_release(second);
+    }
+    if (status == TOMBAC_OK) tb_text_append(out, text.data, text.size);
+    tb_text_free(&text);
     return status;
 }

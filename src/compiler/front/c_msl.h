@@ -19,11 +19,16 @@ typedef struct msl_writer {
     c_functions functions;
     bool *reads_positions; /* per function: it or one that it calls */
     bool used[MSL_POSITION_COUNT];
+    unsigned version; /* of Metal */
+    bool spaces;      /* pointers have address spaces, as before metal4.1 they must */
     tombac_error **error;
 } msl_writer;
 
 /* The position that a call at token i reads, or MSL_POSITION_COUNT. */
 size_t msl_position_at(const msl_writer *w, uint32_t i);
+/* Address spaces before metal4.1 (c_msl_spaces.c); the last step. */
+enum { MSL_OLDEST = 230, MSL_GENERIC_POINTERS = 410, MSL_FENCES = 320, MSL_REQUIRED_THREADS = 400 };
+tombac_status msl_write_spaces(msl_writer *w);
 /* Spellings that differ between the languages, and what has none in Metal. */
 tombac_status msl_write_words(msl_writer *w);
 tombac_status msl_refuse(msl_writer *w, uint32_t i, const char *format, ...)

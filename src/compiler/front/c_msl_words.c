@@ -243,13 +243,33 @@ static void replace(msl_writer *w, uint32_t i, const char *text)
         front_edit_delete(&w->r.edits, i);
 }
 
+/* What Metal has had since metal3.2: messages, fences, and with them all orders of atomic operations. */
+static tombac_status check_version(msl_writer *w, uint32_t i)
+{
+    const token *t = w->list->tokens;
+    const char *name = token_text(w->list, i);
+    bool atomic = t[i].length > 7 && !memcmp(name, "atomic_", 7) && !token_is(w->list, i, "atomic_init") &&
+                  (t[i].length < 9 || memcmp(name + t[i].length - 9, "_explicit", 9) != 0);
+    if (w->version >= MSL_FENCES ||
+        !(atomic || token_is(w->list, i, "memory_fence") || token_is(w->list, i, "printf")))
+        return TOMBAC_OK;
+    return msl_refuse(w, i, "function '%.*s' is not supported before metal3.2%s", (int)t[i].length, name,
+        atomic ? ", which has no order of atomic operations but memory_order_relaxed" : "");
+}
+
 static tombac_status write_word(msl_writer *w, uint32_t i)
 {
     const token *t = w->list->tokens;
     if (!front_is_free(&w->r, i)) return TOMBAC_OK;
+    if (front_c_is_constant(w->list, i)) {
+        front_c_write_constant(&w->r.edits, w->list, i);
+        return TOMBAC_OK;
+    }
     if (t[i].code == KW_THREADGROUP) return write_threadgroup(w, i);
     if (t[i].code == KW_CONST && t[i].brace == NO_TOKEN && !t[i].bracket) return write_variable(w, i);
     if (t[i + 1].code == '(' && front_c_is_use(w->list, i) && !front_c_function(w->list, &w->functions, i)) {
+        tombac_status status = check_version(w, i);
+        if (status != TOMBAC_OK) return status;
         if (is_absent(w->list, i))
             return msl_refuse(w, i, "function '%.*s' is not supported: Metal's library has none like it",
                 (int)t[i].length, token_text(w->list, i));

@@ -7,7 +7,7 @@
  *   printf("...", a, b)                   calls that open a message, add an argument each, close it
  *   assert(c)                             a test and a call that names the condition and its place
  *
- * Every token keeps its line. */
+ * Function constants are c_constant.c. Every token keeps its line. */
 #include "compiler/front/c.h"
 
 #include <stdlib.h>
@@ -225,5 +225,6 @@ tombac_status front_c_rewrite(
     if (status != TOMBAC_OK) return status;
     for (size_t i = 0; i < unit->site_count; i++) rewrite_kernel(r, &unit->sites[i]);
     status = rewrite_words(r);
+    if (status == TOMBAC_OK) status = front_c_rewrite_constants(r);
     return status == TOMBAC_OK && r->edits.pool.bad ? tb_fail_memory(error) : status;
 }

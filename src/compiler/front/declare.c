@@ -237,6 +237,8 @@ static bool finish_function(finder *f, kernel_site *site, front_kernel *kernel, 
         if (!front_read_parameters(unit, site, kernel)) return false;
         if (!site->problem && !returns_void(&unit->list, site))
             note_problem(site, site->name, "kernel '%.*s' must return void");
+        if (!site->problem && token_is(&unit->list, site->name, "main"))
+            note_problem(site, site->name, "a kernel cannot be called '%.*s'");
         bool added = add_kernel(f, site, kernel);
         *kernel = (front_kernel){0};
         if (!added) return false;

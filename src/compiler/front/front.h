@@ -139,7 +139,7 @@ tombac_status front_rewrite(front_unit *unit, const front_kernel *kernel, tb_tex
  * (address space 0) within the source's own functions: each kernel gets an entry function, which takes every argument by a
  * pointer (1: buffers and by-value parameters, 3: threadgroup memory) and calls the source's function, and threadgroup
  * variables are globals in 0 annotated "tombac.threadgroup". ir_prepare resolves both. */
-/* The whole file as Metal source (metal4.1), for `tombac-cc emit --what msl`. */
-tombac_status front_emit_msl(front_unit *unit, tb_text *out, tombac_error **error);
+/* The whole file as Metal source for a language standard (NULL: "metal4.1"), for `tombac-cc emit --what msl`. */
+tombac_status front_emit_msl(front_unit *unit, const char *standard, tb_text *out, tombac_error **error);
 
 #endif

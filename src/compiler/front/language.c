@@ -23,6 +23,8 @@ static const struct {
     {"typeid", "'typeid' is not available in Metal"},
     {"thread_local", "'thread_local' is not available in Metal"},
     {"goto", "'goto' is not available in Metal"},
+    {"__syncthreads", "'__syncthreads' does not exist in Metal; threads of a threadgroup wait with "
+                      "threadgroup_barrier(mem_flags::mem_threadgroup)"},
     {"asm", "inline assembly is not supported"},
     {"__asm", "inline assembly is not supported"},
     {"__asm__", "inline assembly is not supported"},

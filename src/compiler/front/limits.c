@@ -5,12 +5,16 @@
  *   if (a) if (b) ...    statements in statements without braces, else-ifs included, are deep trees: clang and LLVM
  *                        walk them by recursion, in quadratic time. 1000 is far above what any real source has
  *
+ *   x + x + x + ...      an expression's tree is as deep as it has operators: 2 million of them, ten megabytes of source, are a
+ *                        minute of clang's and a crash in the end. 10000 is far above what any real source has; lists, with
+ *                        their commas, may be as long as they like
+ *
  * Brackets have clang's own limit (256), which it names. */
 #include "compiler/front/lex.h"
 
 #include <stdlib.h>
 
-enum { MAX_OPEN_ANGLES = 16, MAX_NESTED_STATEMENTS = 1000 };
+enum { MAX_OPEN_ANGLES = 16, MAX_NESTED_STATEMENTS = 1000, MAX_OPERATORS = 10000 };
 
 /* The '<' after name or space::name at i; NO_TOKEN if there is none. */
 static uint32_t angle_after_name(const token_list *list, uint32_t i)
@@ -78,11 +82,35 @@ static bool count_statements(const token_list *list, uint32_t *counts, lex_probl
     return true;
 }
 
+/* Punctuators since the last comma, semicolon or brace of the same level; `counts` has a place for each open bracket. */
+static bool count_operators(const token_list *list, uint32_t *counts, lex_problem *problem)
+{
+    const token *t = list->tokens;
+    uint32_t depth = 0;
+    counts[0] = 0;
+    for (uint32_t i = 0; i < list->count; i++) {
+        uint32_t code = t[i].code;
+        bool closes = code == ')' || code == ']' || code == '}';
+        if (closes && depth) depth--;
+        if (code == '(' || code == '[' || code == '{') {
+            counts[depth] += code != '{';
+            counts[++depth] = 0;
+        } else if (code == ';' || code == ',' || code == '}') {
+            counts[depth] = 0;
+        } else if (t[i].kind == TOKEN_PUNCTUATOR && !closes && ++counts[depth] > MAX_OPERATORS) {
+            *problem = (lex_problem){"an expression has more than 10000 operators", t[i].offset, t[i].line};
+            return false;
+        }
+    }
+    return true;
+}
+
 tombac_status front_check_limits(const token_list *list, lex_problem *problem, tombac_error **error)
 {
     uint32_t *counts = malloc(((size_t)list->count + 1) * sizeof *counts);
     if (!counts) return tb_fail_memory(error);
-    bool fine = check_angles(list, problem) && count_statements(list, counts, problem);
+    bool fine = check_angles(list, problem) && count_statements(list, counts, problem) &&
+                count_operators(list, counts, problem);
     free(counts);
     return fine ? TOMBAC_OK : tb_fail(error, TOMBAC_ERROR_SOURCE, "%s", problem->message);
 }

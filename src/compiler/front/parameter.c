@@ -55,6 +55,7 @@ static void read_attribute(reading *r, const attribute *a)
     const token_list *list = &r->unit->list;
     if (a->kind == ATTRIBUTE_POSITION) {
         r->out->binding = FRONT_POSITION;
+        free(r->out->position); /* there may be two */
         r->out->position = strdup(a->known);
         r->no_memory |= !r->out->position;
     } else if (a->kind == ATTRIBUTE_UNSUPPORTED) {
@@ -261,7 +262,8 @@ static void read_one(reading *r)
         problem(r, where, TOMBAC_ERROR_SOURCE,
             attributed || r->pointer ? "kernel parameter '%.*s' must be a pointer or reference in device, "
                                        "constant or threadgroup memory"
-                                     : "kernel parameter '%.*s' has no attribute that says what it receives");
+                                     : "kernel parameter '%.*s' has no attribute that says what it receives; a value "
+                                       "from the host is a reference, as constant int &n");
     if (out->binding == FRONT_POSITION && r->pointer)
         problem(r, where, TOMBAC_ERROR_SOURCE,
             "kernel parameter '%.*s' receives a position and cannot be a pointer");

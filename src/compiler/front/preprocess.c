@@ -8,9 +8,11 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "compiler/front/c.h"
+#include "compiler/front/diagnose.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define XXH_INLINE_ALL
@@ -75,6 +77,12 @@ static uint32_t file_index(front_unit *unit, const char *path, size_t length)
     return unit->file_count++;
 }
 
+/* Flag 1 behind the path: here a file begins. A #line directive leaves a marker without flags. */
+static bool is_entry(const char *flags, const char *end)
+{
+    return end - flags >= 2 && flags[0] == ' ' && flags[1] == '1' && (end - flags == 2 || flags[2] < '0');
+}
+
 /* A line marker: # 12 "path" flags. Returns false only if memory is short. */
 static bool read_marker(front_unit *unit, const directive *d, uint32_t *room)
 {
@@ -91,6 +99,7 @@ static bool read_marker(front_unit *unit, const directive *d, uint32_t *room)
     uint32_t file = path.bad ? NO_TOKEN : file_index(unit, tb_text_string(&path), path.size);
     tb_text_free(&path);
     if (file == NO_TOKEN) return false;
+    if (p < end && is_entry(p + 1, end)) unit->files[file].entered = true;
     if (unit->mark_count == *room) {
         *room = *room ? *room * 2 : 64;
         line_mark *grown = realloc(unit->marks, (size_t)*room * sizeof *grown);
@@ -125,7 +134,15 @@ static tombac_status refuse_nul(const front_unit *unit, const source_file *file,
     return status;
 }
 
-/* Reads the files that the markers name. */
+/* A device or a pipe: it has no size, and reading it may never end. */
+static bool is_special(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode);
+}
+
+/* Reads the files that the markers name: for the lines that messages show, and those that the compiler read as well
+ * as dependencies. */
 static tombac_status read_files(front_unit *unit, const char *source, size_t size, tombac_error **error)
 {
     unit->dependencies = calloc((size_t)unit->file_count + 1, sizeof *unit->dependencies);
@@ -133,20 +150,25 @@ static tombac_status read_files(front_unit *unit, const char *source, size_t siz
     for (uint32_t i = 0; i < unit->file_count; i++) {
         source_file *file = &unit->files[i];
         bool main = strcmp(file->path, unit->main_path) == 0;
+        file->entered |= main;
         if (!main && is_own(unit, file->path)) continue;
         tb_text text = {0};
         if (main && source)
             tb_text_append(&text, source, size);
+        else if (file->entered && is_special(file->path))
+            return tb_fail(error, TOMBAC_ERROR_SOURCE, "%s: error: '%s' is included, and is no file", unit->main_path, file->path);
         else if (tb_file_read(file->path, source_limit, &text, NULL) != TOMBAC_OK) {
             tb_text_free(&text);
             continue; /* a #line directive of the user may name anything */
         }
-        front_dependency *d = &unit->dependencies[unit->dependency_count++];
-        d->path = strdup(file->path);
-        d->size = file->size = text.size;
-        d->hash = XXH3_64bits(tb_text_string(&text), text.size);
+        uint64_t hash = XXH3_64bits(tb_text_string(&text), text.size);
+        file->size = text.size;
         file->text = tb_text_take(&text);
-        if (!d->path || !file->text) return tb_fail_memory(error);
+        if (!file->text) return tb_fail_memory(error);
+        if (!file->entered) continue;
+        front_dependency *d = &unit->dependencies[unit->dependency_count++];
+        *d = (front_dependency){strdup(file->path), file->size, hash, false};
+        if (!d->path) return tb_fail_memory(error);
         tombac_status status = refuse_nul(unit, file, error);
         if (status != TOMBAC_OK) return status;
     }
@@ -200,6 +222,16 @@ static size_t without_count(const tb_text *errors)
     return last ? (size_t)(last + 1 - text) : size;
 }
 
+/* A note behind clang's errors where a header is missing that C++ has and Metal has not. */
+static void advise(const char *errors, tb_text *note)
+{
+    const char *words = strstr(errors, ": fatal error: "), *line = words;
+    const char *hint = words ? front_hint(words, strcspn(words, "\n")) : NULL;
+    if (!hint) return;
+    while (line > errors && line[-1] != '\n') line--;
+    tb_text_printf(note, "%.*s: note: %s\n", (int)(words - line), line, hint);
+}
+
 static tombac_status run_clang(
     front_unit *unit, const char **arguments, const tb_text *input, tombac_error **error)
 {
@@ -232,8 +264,11 @@ static tombac_status run_clang(
     } else if (status == TOMBAC_OK && process.exit_status) {
         /* A header of ours may say (#error) that what it would declare is not supported. */
         bool unsupported = strstr(tb_text_string(&process.errors), "is not supported by Tombac") != NULL;
-        status = tb_fail(error, unsupported ? TOMBAC_ERROR_UNSUPPORTED : TOMBAC_ERROR_SOURCE, "%.*s",
-            (int)without_count(&process.errors), tb_text_string(&process.errors));
+        tb_text note = {0};
+        if (unit->options.language != FRONT_C) advise(tb_text_string(&process.errors), &note);
+        status = tb_fail(error, unsupported ? TOMBAC_ERROR_UNSUPPORTED : TOMBAC_ERROR_SOURCE, "%.*s%s",
+            (int)without_count(&process.errors), tb_text_string(&process.errors), tb_text_string(&note));
+        tb_text_free(&note);
     }
     tb_text_free(&process.errors);
     unit->preprocessed = process.output;
@@ -245,6 +280,8 @@ tombac_status front_preprocess(front_unit *unit, const char *source, size_t size
     const front_options *o = &unit->options;
     if (!source && access(unit->main_path, R_OK) != 0)
         return tb_fail_errno(error, "cannot read '%s'", unit->main_path);
+    if (!source && is_special(unit->main_path))
+        return tb_fail(error, TOMBAC_ERROR_SOURCE, "'%s' is no file; a source may come by standard input", unit->main_path);
     command_line line = {.room = MAX_ARGUMENTS + 2 * (o->define_count + o->include_folder_count)};
     line.arguments = calloc(line.room, sizeof *line.arguments);
     tb_text input = {0}, folder = {0}, headers = {0};

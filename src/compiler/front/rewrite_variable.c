@@ -34,8 +34,18 @@ static bool declares_object(const rewriter *r, uint32_t i, uint32_t *initialiser
 {
     *initialiser = NO_TOKEN;
     const token *t = r->list->tokens;
+    uint32_t names = NO_TOKEN; /* words since struct or union */
     uint32_t limit = r->list->count - i > MAX_DECLARATION ? i + MAX_DECLARATION : r->list->count;
     for (uint32_t j = i + 1; j < limit; j++) {
+        if (token_is(r->list, j, "struct") || token_is(r->list, j, "union"))
+            names = 0;
+        else if (t[j].kind == TOKEN_IDENTIFIER && names != NO_TOKEN)
+            names++;
+        if (t[j].code == '{' && names < 2) { /* the type's members */
+            j = t[j].match;
+            names = NO_TOKEN;
+            continue;
+        }
         switch (t[j].code) {
         case '=':
         case '{': *initialiser = j; return true;

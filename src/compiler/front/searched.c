@@ -191,6 +191,6 @@ tombac_status front_note_searched(front_unit *unit, bool piped, tombac_error **e
 {
     search s = {.unit = unit, .piped = piped};
     for (uint32_t i = 0; i < unit->file_count && !s.no_memory; i++)
-        if (unit->files[i].text) look_through(&s, unit->files[i].path, unit->files[i].text);
+        if (unit->files[i].text && unit->files[i].entered) look_through(&s, unit->files[i].path, unit->files[i].text);
     return s.no_memory ? tb_fail_memory(error) : TOMBAC_OK;
 }

@@ -27,6 +27,7 @@ typedef struct source_file {
     char *path;
     char *text; /* NULL if it could not be read */
     size_t size;
+    bool entered; /* by an #include; else a #line directive may have made the name up */
 } source_file;
 
 struct front_unit {

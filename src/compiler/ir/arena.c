@@ -9,6 +9,7 @@
 #include "artifact/abi.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct arena {
     ir_kernel *kernel;
@@ -54,9 +55,11 @@ static LLVMValueRef materialise(arena *a, LLVMValueRef value)
     size_t variable = index_of(a, value);
     LLVMContextRef context = a->kernel->context;
     if (variable < a->count) {
-        if (!a->offsets[variable]) return a->base;
         LLVMValueRef offset = LLVMConstInt(LLVMInt64TypeInContext(context), a->offsets[variable], false);
-        return LLVMBuildInBoundsGEP2(a->builder, LLVMInt8TypeInContext(context), a->base, &offset, 1, "");
+        LLVMValueRef address =
+            LLVMBuildInBoundsGEP2(a->builder, LLVMInt8TypeInContext(context), a->base, &offset, 1, "");
+        ir_tag(address, IR_VARIABLE, (uint32_t)variable);
+        return address;
     }
     if (!LLVMIsAConstantExpr(value)) return NULL;
     LLVMValueRef operands[8];
@@ -165,6 +168,35 @@ static void build_base(arena *a)
     LLVMAddCallSiteAttribute(a->base, LLVMAttributeReturnIndex, ir_enum_attribute(context, "align", 64));
 }
 
+/* "tile" for _ZZ6kernelPfE4tile, a variable "tile" of a function (Itanium C++ ABI). */
+static char *variable_name(LLVMValueRef global)
+{
+    char name[IR_NAME_SIZE];
+    ir_source_name(global, name);
+    const char *inner = strncmp(name, "_ZZ", 3) == 0 ? strrchr(name, 'E') : NULL;
+    for (; inner; inner = inner > name ? memrchr(name, 'E', (size_t)(inner - name)) : NULL) {
+        char *end;
+        unsigned long length = strtoul(inner + 1, &end, 10);
+        if (end != inner + 1 && length <= strlen(end)) return strndup(end, length);
+    }
+    return strdup(name);
+}
+
+static tombac_status describe_variables(arena *a, tombac_error **error)
+{
+    ir_kernel *kernel = a->kernel;
+    LLVMTargetDataRef layout = LLVMGetModuleDataLayout(kernel->module);
+    kernel->variables = calloc(a->count, sizeof *kernel->variables);
+    if (!kernel->variables) return tb_fail_memory(error);
+    for (; kernel->variable_count < a->count; kernel->variable_count++) {
+        LLVMValueRef global = a->variables[kernel->variable_count];
+        kernel->variables[kernel->variable_count] = (ir_variable){variable_name(global),
+            a->offsets[kernel->variable_count], LLVMABISizeOfType(layout, LLVMGlobalGetValueType(global))};
+        if (!kernel->variables[kernel->variable_count].name) return tb_fail_memory(error);
+    }
+    return TOMBAC_OK;
+}
+
 tombac_status ir_arena_build(ir_kernel *kernel, tombac_error **error)
 {
     arena a = {.kernel = kernel, .builder = LLVMCreateBuilderInContext(kernel->context)};
@@ -173,6 +205,7 @@ tombac_status ir_arena_build(ir_kernel *kernel, tombac_error **error)
         status = tb_fail(
             error, TOMBAC_ERROR_UNSUPPORTED, "a constant holds the address of a threadgroup variable");
     }
+    if (status == TOMBAC_OK && a.count) status = describe_variables(&a, error);
     if (status == TOMBAC_OK && a.count) {
         build_base(&a);
         ir_visit(kernel->function, rewrite, &a);

@@ -59,6 +59,18 @@ static LLVMValueRef from_bytes(LLVMTargetDataRef layout, LLVMTypeRef type, const
         }
         return LLVMConstArray2(element, elements, count);
     }
+    case LLVMVectorTypeKind: { /* of a kernel in C; elements lie without gaps */
+        LLVMTypeRef element = LLVMGetElementType(type);
+        unsigned count = LLVMGetVectorSize(type);
+        uint64_t width = LLVMStoreSizeOfType(layout, element);
+        if (count > 16) return NULL;
+        for (uint64_t i = 0; i < count; i++) {
+            uint64_t offset = i * width < size ? i * width : size;
+            elements[i] = from_bytes(layout, element, bytes + offset, size - offset);
+            if (!elements[i]) return NULL;
+        }
+        return LLVMConstVector(elements, count);
+    }
     default: return NULL;
     }
 }
@@ -169,11 +181,10 @@ void ir_constants_drop(ir_kernel *kernel)
     }
 }
 
-#define NAMED_PREFIX "tombac.constant."
 static void name_constant(LLVMValueRef global, const char *name)
 {
     tb_text text = {0};
-    tb_text_printf(&text, NAMED_PREFIX "%s", name);
+    tb_text_printf(&text, IR_CONSTANT_NAME "%s", name);
     if (!text.bad) LLVMSetValueName2(global, text.data, text.size);
     tb_text_free(&text);
 }
@@ -366,9 +377,9 @@ static tombac_status missing_values(const ir_kernel *kernel, tombac_error **erro
     tb_text names = {0};
     size_t count = 0;
     for (LLVMValueRef g = LLVMGetFirstGlobal(kernel->module); g; g = LLVMGetNextGlobal(g)) {
-        if (!lacks_value(g) || !ir_name_starts(g, NAMED_PREFIX)) continue;
+        if (!lacks_value(g) || !ir_name_starts(g, IR_CONSTANT_NAME)) continue;
         size_t length;
-        tb_text_printf(&names, "%s'%s'", count++ ? ", " : "", LLVMGetValueName2(g, &length) + strlen(NAMED_PREFIX));
+        tb_text_printf(&names, "%s'%s'", count++ ? ", " : "", LLVMGetValueName2(g, &length) + strlen(IR_CONSTANT_NAME));
     }
     tombac_status status = TOMBAC_OK;
     if (count) {

@@ -10,7 +10,7 @@
  * resolve but the operations of docs/operations.md (calls named __tombac_...) and LLVM intrinsics;
  *   - positions are calls of docs/operations.md with !range, declared memory(none) willreturn nounwind;
  *   - threadgroup variables are offsets from one call of __tombac_threadgroup_memory, ptr addrspace(3),
- * 64-byte aligned;
+ * 64-byte aligned; the address of one carries the metadata IR_VARIABLE (support.h);
  *   - values are in SSA form (sroa), constant branches folded, but the control flow is the source's: no loop
  * was rotated, unrolled or merged. Every loop is natural and has one latch;
  *   - llvm.fmuladd is llvm.fma and llvm.round is expanded, so that engines agree bit for bit; memcpy, memmove
@@ -88,6 +88,7 @@ typedef struct ir_request {
     const char *math_library; /* path of math.bc */
     const char *target;       /* "x86-64-v3", "x86-64-v4": a CPU name of LLVM's x86 back end */
     bool debug;               /* keep what debuggers want: types and variables, not lines only */
+    bool watch;               /* keep accesses outside of private variables (outside.c) */
 } ir_request;
 
 typedef struct ir_constant_state {
@@ -96,6 +97,12 @@ typedef struct ir_constant_state {
     bool truth; /* the value is not zero */
     bool used;  /* the kernel's code (or an argument's condition) depends on it */
 } ir_constant_state;
+
+/* A static threadgroup variable: where it lies in the kernel's threadgroup memory. */
+typedef struct ir_variable {
+    char *name;
+    uint64_t offset, size;
+} ir_variable;
 
 typedef struct ir_kernel {
     const front_unit *unit;
@@ -106,6 +113,7 @@ typedef struct ir_kernel {
     LLVMTargetMachineRef machine;
     char *target;
     bool debug;
+    bool gpu; /* for ir_optimise: collectives are single instructions, and vectors and any loops are welcome */
     LLVMMetadataRef subprogram; /* what clang says of the kernel's function (its DISubprogram) */
     tombac_math math;
     tb_text messages; /* what LLVM reported through the context's diagnostic handler */
@@ -114,6 +122,8 @@ typedef struct ir_kernel {
     size_t argument_count;
     ir_constant_state *constants; /* all of the unit, in front_constant_at order */
     size_t constant_count;
+    ir_variable *variables; /* in threadgroup memory, by offset */
+    size_t variable_count;
     size_t static_threadgroup_memory;
     uint32_t max_total_threads; /* as the attribute says, 0: it does not */
     bool threadgroup_barriers; /* a threadgroup barrier is left in the code */

@@ -3,9 +3,10 @@
  *   llvm.fmuladd   -> llvm.fma: whether a target fuses must not change a result
  *   llvm.fma.f16   -> float arithmetic with one effective rounding (x86 would call a library)
  *   min, max of halves -> the same in float
- *   llvm.round     -> trunc and a correction (x86 has no rounding half away from zero); exact: x - trunc(x)
- * is llvm.memcpy, memmove, memset of a constant size up to 256 bytes -> loads and stores of the alignment's
- * width lifetime and assume markers -> nothing */
+ *   llvm.round     -> trunc and a correction (x86 has no rounding half away from zero); exact: x - trunc(x) is
+ *   llvm.memcpy, memmove, memset of a constant size up to 256 bytes -> loads and stores of the alignment's width
+ *   lifetime and assume markers, prefetches -> nothing
+ *   llvm.expect    -> the value */
 #include "compiler/ir/steps.h"
 
 #include <string.h>
@@ -203,11 +204,17 @@ static void lower_set(const lowering *l, LLVMValueRef call)
 static bool is_marker(LLVMValueRef call)
 {
     static const char *const names[] = {"llvm.lifetime.start", "llvm.lifetime.end", "llvm.assume",
-        "llvm.experimental.noalias.scope.decl", "llvm.invariant.end"};
+        "llvm.experimental.noalias.scope.decl", "llvm.invariant.end", "llvm.prefetch"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (ir_is_intrinsic(call, names[i])) return true;
     }
     return false;
+}
+
+/* What only tells the optimiser something of a value is the value: [[likely]], __builtin_expect. */
+static bool is_expectation(LLVMValueRef call)
+{
+    return ir_is_intrinsic(call, "llvm.expect") || ir_is_intrinsic(call, "llvm.expect.with.probability");
 }
 
 static bool is_fma(LLVMValueRef call)
@@ -223,6 +230,9 @@ static void lower(LLVMValueRef instruction, void *context)
     LLVMPositionBuilderBefore(l->builder, instruction);
     LLVMSetCurrentDebugLocation2(l->builder, NULL);
     if (is_marker(instruction)) {
+        LLVMInstructionEraseFromParent(instruction);
+    } else if (is_expectation(instruction)) {
+        LLVMReplaceAllUsesWith(instruction, LLVMGetOperand(instruction, 0));
         LLVMInstructionEraseFromParent(instruction);
     } else if (is_fma(instruction) && is_half(LLVMTypeOf(instruction))) {
         lower_half_fma(l, instruction);

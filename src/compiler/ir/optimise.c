@@ -33,10 +33,11 @@ tombac_status ir_optimise(ir_kernel *kernel, tombac_error **error)
     if (kernel->debug) return optimise_for_debugger(kernel, error);
     for (size_t i = 0; i < sizeof rounds / sizeof rounds[0]; i++) {
         tombac_status status = ir_run_passes(kernel, rounds[i], error);
-        if (status == TOMBAC_OK && i == 0) status = ir_loops_limit_unrolling(kernel, error);
+        if (status == TOMBAC_OK && i == 0 && !kernel->gpu) status = ir_loops_limit_unrolling(kernel, error);
         if (status != TOMBAC_OK) return status;
     }
     ir_lower_intrinsics(kernel->module, kernel->function);
+    if (kernel->gpu) return ir_run_passes(kernel, "function(sroa," COMBINE ",gvn,simplifycfg,dce),globaldce", error);
     return ir_run_passes(kernel,
         "function(sroa," COMBINE ",gvn,simplifycfg,dce,scalarizer," COMBINE ",dce,"
         LAST_HOIST "lower-switch,mergereturn,fix-irreducible,unify-loop-exits,loop-simplify,lcssa),globaldce",

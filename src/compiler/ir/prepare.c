@@ -26,6 +26,8 @@ void ir_kernel_free(ir_kernel *kernel)
     if (!kernel) return;
     ir_arguments_free(kernel->arguments, kernel->argument_count);
     free(kernel->constants);
+    for (size_t i = 0; i < kernel->variable_count; i++) free(kernel->variables[i].name);
+    free(kernel->variables);
     free(kernel->target);
     if (kernel->module) LLVMDisposeModule(kernel->module);
     if (kernel->machine) LLVMDisposeTargetMachine(kernel->machine);
@@ -247,8 +249,10 @@ static tombac_status specialise(ir_kernel *kernel, const ir_request *request, to
     }
     if (status == TOMBAC_OK) {
         ir_annotations_erase(kernel->module);
-        if (front_language_of(kernel->unit) == FRONT_C)
+        if (front_language_of(kernel->unit) == FRONT_C) {
             ir_c_variables(kernel->module, annotations, count);
+            ir_c_ranges(kernel->module);
+        }
         internalise(kernel->module);
         clear_call_conventions(kernel->module);
         ir_constants_keep(kernel);
@@ -298,10 +302,10 @@ static tombac_status inline_functions(ir_kernel *kernel, tombac_error **error)
     return status;
 }
 
-static tombac_status inline_and_clean(ir_kernel *kernel, const char *math_library, tombac_error **error)
+static tombac_status inline_and_clean(ir_kernel *kernel, const ir_request *request, tombac_error **error)
 {
     tombac_status status = ir_run_passes(kernel, "globalopt,globaldce", error);
-    if (status == TOMBAC_OK) status = ir_math_link(kernel, math_library, error);
+    if (status == TOMBAC_OK) status = ir_math_link(kernel, request->math_library, error);
     if (status != TOMBAC_OK) return status;
     for (LLVMValueRef f = LLVMGetFirstFunction(kernel->module); f; f = LLVMGetNextFunction(f)) {
         if (LLVMIsDeclaration(f) || f == kernel->function) continue;
@@ -309,10 +313,14 @@ static tombac_status inline_and_clean(ir_kernel *kernel, const char *math_librar
         ir_add_function_attribute(f, "alwaysinline", 0);
     }
     internalise_globals(kernel->module, true);
-    status = inline_functions(kernel, error);
+    /* Variables become values before their functions are copied: a variable costs time in the number of its function's
+     * blocks, and the kernel will have all of them. */
+    status = ir_run_passes(kernel, "function(sroa)", error);
+    if (status == TOMBAC_OK) status = inline_functions(kernel, error);
     kernel->max_total_threads = kernel->kernel->max_total_threads;
     if (status == TOMBAC_OK) ir_visit(kernel->function, read_limit, kernel);
     if (status == TOMBAC_OK) status = ir_loops_merge_latches(kernel->function, error);
+    if (status == TOMBAC_OK && request->watch) status = ir_watch_private(kernel, error);
     /* First sroa: it splits copies of structs by their members, not by the alignment that the inliner gives
      * them. */
     if (status == TOMBAC_OK) status = ir_run_passes(kernel, "function(sroa)", error);
@@ -352,7 +360,7 @@ tombac_status ir_prepare(const ir_request *request, ir_kernel **out, tombac_erro
     if (status == TOMBAC_OK) status = make_machine(kernel, error);
     if (status == TOMBAC_OK) status = specialise(kernel, request, error);
     if (status == TOMBAC_OK && !kernel->debug) status = ir_run_passes(kernel, "strip-nonlinetable-debuginfo", error);
-    if (status == TOMBAC_OK) status = inline_and_clean(kernel, request->math_library, error);
+    if (status == TOMBAC_OK) status = inline_and_clean(kernel, request, error);
     if (status == TOMBAC_OK) status = ir_arena_build(kernel, error);
     if (status == TOMBAC_OK) status = ir_check_functions(kernel, error);
     if (status == TOMBAC_OK) status = ir_constants_verify(kernel, error);

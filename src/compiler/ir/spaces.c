@@ -58,6 +58,7 @@ static tombac_status refuse_variables(ir_kernel *kernel, tombac_error **error)
 {
     for (LLVMValueRef g = LLVMGetFirstGlobal(kernel->module); g; g = LLVMGetNextGlobal(g)) {
         if (LLVMGetPointerAddressSpace(LLVMTypeOf(g)) || !LLVMGetFirstUse(g)) continue;
+        if (ir_name_starts(g, IR_CONSTANT_NAME)) continue; /* without a value: ir_constants_verify says so */
         size_t length;
         const char *name = LLVMGetValueName2(g, &length);
         return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,

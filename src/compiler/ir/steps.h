@@ -20,6 +20,7 @@ LLVMValueRef ir_annotations_find(
 /* Removes all annotations and the lists that keep globals alive. */
 void ir_annotations_erase(LLVMModuleRef module);
 
+#define IR_CONSTANT_NAME "tombac.constant." /* in front of the name of a function constant */
 /* constants.c: gives function constants their values and evaluates what depends on them. Fills
  * kernel->constants. Constants without a value, and what cannot be computed for want of one, become
  * declarations; ir_constants_verify refuses a kernel that still reads one. */
@@ -73,6 +74,9 @@ tombac_status ir_loops_limit_unrolling(ir_kernel *kernel, tombac_error **error);
 /* The constant number of trips at which a loop is left at its latch (other exits may come earlier); 0: unknown. */
 uint32_t ir_loop_trips(LLVMBasicBlockRef header, LLVMBasicBlockRef latch);
 
+/* outside.c: keeps accesses at constant places outside of private variables as calls of __tombac_outside. */
+tombac_status ir_watch_private(ir_kernel *kernel, tombac_error **error);
+
 /* lower.c: fmuladd, round, memory intrinsics, lifetime markers. */
 void ir_lower_intrinsics(LLVMModuleRef module, LLVMValueRef function);
 
@@ -81,6 +85,9 @@ void ir_lower_intrinsics(LLVMModuleRef module, LLVMValueRef function);
  * shift counts (modulo the width), conversions out of range (saturate, NaN to 0), the count of zeros in 0
  * (the width), the absolute value of the minimum. */
 void ir_define_results(LLVMModuleRef module, LLVMValueRef function);
+
+/* range.c: what is known of positions in a kernel in C. */
+void ir_c_ranges(LLVMModuleRef module);
 
 /* spaces.c, for kernels in C: moves variables annotated "tombac.threadgroup" to address space 3; after
  * inlining, makes generic pointers those of the memory that they point into, and vectors scalars. */

@@ -35,6 +35,15 @@ void ir_source_name(LLVMValueRef value, char name[IR_NAME_SIZE])
     if (!used) snprintf(name, IR_NAME_SIZE, "%s", mangled);
 }
 
+void ir_tag(LLVMValueRef instruction, const char *kind, uint32_t number)
+{
+    LLVMContextRef context = LLVMGetTypeContext(LLVMTypeOf(instruction));
+    LLVMMetadataRef value = LLVMValueAsMetadata(LLVMConstInt(LLVMInt32TypeInContext(context), number, false));
+    LLVMMetadataRef node = LLVMMDNodeInContext2(context, &value, 1);
+    LLVMSetMetadata(instruction, LLVMGetMDKindIDInContext(context, kind, (unsigned)strlen(kind)),
+        LLVMMetadataAsValue(context, node));
+}
+
 LLVMValueRef ir_callee(LLVMValueRef instruction)
 {
     if (!LLVMIsACallInst(instruction)) return NULL;

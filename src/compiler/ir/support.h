@@ -37,6 +37,11 @@ void ir_visit(LLVMValueRef function, ir_visitor *visit, void *context);
 /* Metadata of divisions whose divisor is guarded (define.c). */
 #define IR_DEFINED "tombac.defined"
 
+/* Metadata of addresses of threadgroup variables (arena.c), !{i32 place in ir_kernel.variables}. */
+#define IR_VARIABLE "tombac.variable"
+/* Gives an instruction metadata !{i32 number}. */
+void ir_tag(LLVMValueRef instruction, const char *kind, uint32_t number);
+
 /* "internal error while compiling KERNEL: ..." */
 tombac_status ir_internal_error(const front_kernel *kernel, tombac_error **error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -8,6 +8,7 @@
 
 #include "artifact/abi.h"
 #include "base/error.h"
+#include "runtime/cache.h"
 #include "runtime/manifest.h"
 
 #include <stdatomic.h>
@@ -61,6 +62,24 @@ typedef struct rt_run {
     rt_log log;
 } rt_run;
 
+/* A part of an allocation. */
+typedef struct rt_part {
+    rt_memory *memory;
+    size_t offset, size;
+} rt_part;
+
+typedef enum rt_collective_kind { RT_ALL_REDUCE, RT_ALL_GATHER, RT_BROADCAST } rt_collective_kind;
+
+/* What a group of devices computes together; `from` and `to` have a part for each. */
+typedef struct rt_collective {
+    rt_collective_kind kind;
+    tombac_type type;
+    tombac_reduction reduction;
+    size_t count; /* elements in each `from` */
+    size_t root;  /* broadcasts: the only `from` that is used */
+    const rt_part *from, *to; /* for one device the same memory or no overlap, else no overlap at all */
+} rt_collective;
+
 typedef struct rt_driver {
     const char *name; /* of the device, and of the engine that tombac-cc compiles for: "check", "cpu" */
     bool specialises; /* kernels may be compiled again for the values of their arguments (specialise.h) */
@@ -91,9 +110,10 @@ typedef struct rt_driver {
      * or an unknown symbol is TOMBAC_ERROR_ARTIFACT. */
     tombac_status (*load)(
         const void *object, size_t size, const rt_manifest *manifest, rt_code **code, tombac_error **error);
-    /* Instead of `load`, for drivers with `open`: the same with the device's state, which outlives the code. */
-    tombac_status (*load_on)(void *state, const void *object, size_t size, const rt_manifest *manifest,
-        rt_code **code, tombac_error **error);
+    /* Instead of `load`, for drivers with `open`: the same with the device's state, which outlives the code, and the cache, where a
+     * driver may keep what it makes of the object (a folder of NULL: off). */
+    tombac_status (*load_on)(void *state, const rt_cache *cache, const void *object, size_t size,
+        const rt_manifest *manifest, rt_code **code, tombac_error **error);
 
 
     /* Runs one grid to its end. May be called by several threads for one code at the same time. A failure of
@@ -106,6 +126,19 @@ typedef struct rt_driver {
         size_t *failed, tombac_error **error);
 
     void (*unload)(rt_code *code);
+    /* Optional: as tombac_kernel_get_resources. */
+    tombac_status (*resources)(
+        rt_code *code, uint32_t threads, size_t threadgroup_memory, tombac_resources *resources, tombac_error **error);
+
+    /* Optional: copies between two allocations of devices of this driver, which may be the same; *done stays false where it is
+     * left to the caller, who copies on the host. No operation writes `from`, none uses `to`. */
+    tombac_status (*copy)(
+        void *from_state, const rt_part *from, void *to_state, const rt_part *to, bool *done, tombac_error **error);
+    /* Optional: a group of different devices of this driver, which outlive it; TOMBAC_ERROR_UNSUPPORTED: not to be had. `collect`
+     * as `copy`. */
+    tombac_status (*group_open)(void *const *states, size_t count, void **group, tombac_error **error);
+    void (*group_close)(void *group);
+    tombac_status (*collect)(void *group, const rt_collective *what, bool *done, tombac_error **error);
 } rt_driver;
 
 /* The drivers of this library, best first: tombac_device_open(NULL) takes [0]. NULL-terminated. */

@@ -32,16 +32,6 @@ kernel void largest(const int *in, atomic_int *most, uint n)
     if (i < n) atomic_fetch_max_explicit(most, in[i], memory_order_relaxed);
 }
 
-#ifdef REFUSED_BARRIER
-kernel void refused(float *x) { x[0] = 1; threadgroup_barrier(mem_device); }
-#elif defined REFUSED_SIMD
-kernel void refused(float *x) { x[0] = simd_sum(x[1]); }
-#elif defined REFUSED_QUAD
-kernel void refused(float *x) { x[0] = quad_broadcast(x[1], 2); }
-#elif defined REFUSED_MATRIX
-kernel void refused(float *x) { simdgroup_float8x8 m = simdgroup_filled_float8x8(x[0]); x[0] = m.elements.x; }
-#endif
-
 static int failures;
 static void expect(bool right, const char *what)
 {

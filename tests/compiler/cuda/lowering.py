@@ -64,7 +64,7 @@ CASES = [
      "simdgroup_store(c, (device half *)out, 8);", [r"mma\.sync(?s:.*)mma\.sync"], [r"shfl"]),
     ("floats times halves in two parts", "simdgroup_float8x8 a, c(0); simdgroup_half8x8 b; simdgroup_load(a, in, 8); "
      "simdgroup_load(b, (const device half *)in + 64, 8); simdgroup_multiply_accumulate(c, a, b, c); simdgroup_store(c, out, 8);",
-     [r"m16n8k8\.row\.col\.f32\.tf32(?!(?s:.*)m16n8k8)", r"cvt\.rna\.tf32"], [r"shfl"]),
+     [r"m16n8k8\.row\.col\.f32\.tf32(?!(?s:.*)m16n8k8)", r"and\.b32 [^;]*, -8192;"], [r"shfl", r"cvt\.rna"]),
     ("matrices of halves and safe math: in order", "simdgroup_half8x8 a, b; simdgroup_float8x8 c(0); "
      "simdgroup_load(a, (const device half *)in, 8); simdgroup_load(b, (const device half *)in + 64, 8); "
      "simdgroup_multiply_accumulate(c, a, b, c); simdgroup_store(c, out, 8);", [r"shfl\.sync", r"fma\.rn\.f32"], [r"mma\.sync"]),
@@ -82,10 +82,10 @@ CASES = [
     ("four neighbours are one access of an aligned buffer, and there is a second entry",
      "out[i] = in[4 * i] + in[4 * i + 1] + in[4 * i + 2] + in[4 * i + 3];",
      [r"^// tombac cuda: tombac_cuda_kernel 0 [^;]*;$", r"entry tombac_cuda_kernel\((?s:.*)ld\.global[.\w]*\.v4\.b32",
-      r"entry tombac_cuda_kernel_unaligned\("], []),
+      r"entry tombac_cuda_kernel_general\("], []),
     ("a stride that must be a multiple of 16 is named", "const device float *p = (const device float *)((const device char *)in + i * ulong(by_value.x)); "
      "const device float *q = (const device float *)((const device char *)in + i * as_type<uint>(by_value.y)); out[i] = p[0] + q[0] + q[1] + q[2] + q[3];",
-     [r"^// tombac cuda: tombac_cuda_kernel 0 [^;]*; 3\.4\.4$", r"entry tombac_cuda_kernel_unaligned\("], []),
+     [r"^// tombac cuda: tombac_cuda_kernel 0 [^;]*; 3\.4\.4$", r"entry tombac_cuda_kernel_general\("], []),
     ("a row's member is no neighbour of an element", "uint x = as_type<uint>(in[i]) & 255; const device float4 *rows = (const device float4 *)in; "
      "out[i] = in[x + 3] * 3 + rows[x].z;", [], [r"ld\.global[.\w]*\.v2"]),
     ("a pointer that goes round a loop keeps its alignment", "float s = 0; const device float *p = in + 8 * i; for (uint k = 0; k < size; k++, p += 16) "
@@ -102,6 +102,66 @@ MATH1 = ("acos acosh asin asinh atan atanh ceil cos cosh cospi exp exp10 exp2 fa
 MATH2 = "atan2 copysign fdim fmax fmin fmod pow powr nextafter".split()
 
 
+PLAIN, GENERAL = (rf"entry tombac_cuda_kernel{suffix}\((?:(?!\n\}})(?s:.))*?" for suffix in ("", "_general"))
+ARGUMENTS = ["--argument", "3=0x000000000000803f1000000000000000", "--threadgroup", "64,2,1"]
+# The same with further options of the compiler.
+MORE = [
+    ("plain launches have whole SIMD-groups", "out[i] = simd_sum(in[i]);", [PLAIN + r"shfl\.sync\.bfly", GENERAL + r"shfl\.sync\.idx", GENERAL + r"div\.u"],
+     [PLAIN + r"shfl\.sync\.idx", PLAIN + r"div\.u"], []),
+    ("and as many threads as registers allow", "out[i] = 1;", [GENERAL + r"\.maxntid 1024"], [PLAIN + r"ntid \d"], []),
+    ("bytes of arguments become constants", "out[i] = in[as_type<uint>(by_value.z) * i] * by_value.y;", [PLAIN + r"ld\.global"],
+     [r"ld\.param\S* [^;]*param_4", r"mul\.\S*f32"], ARGUMENTS),
+    ("and so does the size of threadgroups", "out[i] = float(size) * lane;", [PLAIN + r"\.reqntid 128", GENERAL + r"\.reqntid 128"],
+     [PLAIN + r"(rem|div)\.u"], ARGUMENTS),
+    ("strides that are known need no assumption", "const device float *p = (const device float *)((const device char *)in + i * as_type<uint>(by_value.z)); "
+     "out[i] = p[0] + p[1] + p[2] + p[3];", [r"^// tombac cuda: tombac_cuda_kernel 0 [^;]*;$", PLAIN + r"ld\.global\S*v4"], [], ARGUMENTS),
+]
+
+# Operands of products in threadgroup memory.
+FILL = "threadgroup half s[1024]; for (int k = 0; k < 32; k++) s[32 * k + lane] = in[32 * k + lane]; simdgroup_barrier(mem_flags::mem_threadgroup); "
+PRODUCT = "simdgroup_half8x8 a, b; simdgroup_float8x8 c(0); simdgroup_load(a, s, {0}); simdgroup_load(b, s + 512, {0}); " \
+          "simdgroup_multiply_accumulate(c, a, b, c); simdgroup_store(c, out, 8);"
+TILES = [
+    ("tiles of halves are loaded by ldmatrix, right operands by columns", FILL + PRODUCT.format(16),
+     [r"ldmatrix\.sync\.aligned\.m8n8\.x1\.shared", r"ldmatrix\.sync\.aligned\.m8n8\.x1\.trans\.shared"], [r"movmatrix"], []),
+    ("rows that may not begin at multiples of 16 bytes are not", FILL + PRODUCT.format(12), [r"movmatrix"], [r"ldmatrix"], []),
+    ("nor rows of which the distance is not known", FILL + PRODUCT.format("ulong(size)"), [r"movmatrix"], [r"ldmatrix"], []),
+    ("an operand on both sides is transposed", FILL + "simdgroup_half8x8 a; simdgroup_float8x8 c(0); simdgroup_load(a, s, 16); "
+     "simdgroup_multiply_accumulate(c, a, a, c); simdgroup_store(c, out, 8);", [r"ldmatrix\.sync\.aligned\.m8n8\.x1\.shared", r"movmatrix"],
+     [r"trans\.shared"], []),
+    ("a store in between keeps loads apart", FILL + "simdgroup_half8x8 a, e, b; simdgroup_float8x8 c(0); simdgroup_load(a, s, 16); "
+     "simdgroup_load(b, s + 512, 16); s[lane] = half(by_value.x); simdgroup_barrier(mem_flags::mem_threadgroup); simdgroup_load(e, s + 8, 16); "
+     "simdgroup_multiply_accumulate(c, a, b, c); simdgroup_multiply_accumulate(c, e, b, c); simdgroup_store(c, out, 8);",
+     [r"x1\.shared(?s:.*)st\.shared(?s:.*)x1\.shared"], [r"x2\.shared"], []),
+    ("four tiles by one instruction", FILL + "simdgroup_half8x8 a, b; simdgroup_float8x8 c(0); for (int k = 0; k < 4; k++) { simdgroup_load(a, s + 8 * k, 32); "
+     "simdgroup_load(b, s + 512 + 64 * k, 8); simdgroup_multiply_accumulate(c, a, b, c); } simdgroup_store(c, out, 8);",
+     [PLAIN + r"x4\.shared", PLAIN + r"x4\.trans\.shared"], [r"x1\.(trans\.)?shared", r"movmatrix"], []),
+    ("places in threadgroup memory are permuted for plain launches", FILL + PRODUCT.format(16), [PLAIN + r"xor\.b32"], [GENERAL + r"xor\.b32"], []),
+    ("but not where an access is not by pieces of 16 bytes", "struct big { half x[256]; }; " + FILL + "*(threadgroup big *)s = *(threadgroup big *)(s + 512); "
+     + PRODUCT.format(16), [r"ldmatrix"], [PLAIN + r"xor\.b32"], []),
+    ("four products of neighbours load 16 bytes", "const device half *p = (const device half *)in; simdgroup_half8x8 a, b; simdgroup_float8x8 c(0); "
+     "for (int k = 0; k < 4; k++) { simdgroup_load(a, p + 8 * k, 64); simdgroup_load(b, p + 4096 + 8 * k, 64, ulong2(0), true); "
+     "simdgroup_multiply_accumulate(c, a, b, c); } simdgroup_store(c, out, 8);", [PLAIN + r"ld\.global\S*v4(?s:.*?)ld\.global\S*v4"],
+     [r"movmatrix", PLAIN + r"ld\.global\S*\.b16"], []),
+    ("not where something sees the sum of two", "const device half *p = (const device half *)in; simdgroup_half8x8 a, b; simdgroup_float8x8 c(0); "
+     "for (int k = 0; k < 4; k++) { simdgroup_load(a, p + 8 * k, 64); simdgroup_load(b, p + 4096 + 8 * k, 64, ulong2(0), true); "
+     "simdgroup_multiply_accumulate(c, a, b, c); if (k == 1) simdgroup_store(c, out, 8); } simdgroup_store(c, out + 64, 8);", [r"ld\.global\S*\.b32"],
+     [PLAIN + r"ld\.global\S*v4"], []),
+    ("a SIMD-group barrier without memory is none", "out[i] = in[i]; simdgroup_barrier(mem_flags::mem_none); out[i + 1] = in[i + 1];", [], [r"bar\.warp"], []),
+]
+
+# Loops that copy tiles.
+COPY = "threadgroup float s[1024]; float sum = 0; for (uint k = 0; k < size; k++) {{ {0} s[lane] = in[1024 * k + i]; {1} threadgroup_barrier(mem_flags::mem_threadgroup); " \
+       "for (int j = 0; j < 8; j++) sum += s[(lane + j) & 31]; threadgroup_barrier(mem_flags::mem_threadgroup); }} out[i] = sum;"
+AHEAD = r"ld\.global(?:(?!\n\})(?s:.))*st\.shared(?:(?!\n\})(?s:.))*barrier(?:(?!\n\})(?s:.))*ld\.global(?:(?!\n\})(?s:.))*ld\.shared"
+LOOPS = [
+    ("tiles are loaded one iteration ahead", COPY.format("", ""), [PLAIN + AHEAD], [GENERAL + AHEAD], []),
+    ("not where the loop writes device memory", COPY.format("", "out[i] += 1;"), [], [PLAIN + AHEAD], []),
+    ("nor where it has atomic operations", COPY.format("", "atomic_fetch_add_explicit(count, 1, memory_order_relaxed);"), [], [PLAIN + AHEAD], []),
+    ("nor where an address is loaded", COPY.format("uint n = as_type<uint>(in[k]);", "").replace("1024 * k + i", "n + i"), [], [PLAIN + AHEAD], []),
+]
+
+
 def math_cases():
     for space in ("", "fast::", "precise::"):
         for kind in ("float", "half"):
@@ -112,10 +172,10 @@ def math_cases():
             yield f"every function, {space or 'default '}{kind}", f"out[i] = {one} + {two};", [r"st\.global"], [r"\bcall\b"]
 
 
-def check(compiler, name, body, wanted, unwanted, target):
+def check(compiler, name, body, wanted, unwanted, options, target):
     source = f"{HEAD}#include <metal_assert>\nkernel void k({PARAMETERS}) {{ {body} }}\n"
     math = "safe" if "safe math" in name else "fast"
-    run = subprocess.run([compiler, "emit", "-std=metal4.1", "-w", "--math", math, "--what", "ptx", "--target", target, "--kernel", "k", "-"], input=source,
+    run = subprocess.run([compiler, "emit", "-std=metal4.1", "-w", "--math", math, "--what", "ptx", "--target", target, "--kernel", "k", *options, "-"], input=source,
                          capture_output=True, text=True)
     if run.returncode:
         return [run.stderr]
@@ -125,7 +185,7 @@ def check(compiler, name, body, wanted, unwanted, target):
 
 def main():
     failed = 0
-    cases = [*CASES, *math_cases()]
+    cases = [*((*case, []) for case in (*CASES, *math_cases())), *MORE, *TILES, *LOOPS]
     for number, case in enumerate(cases):
         problems = check(sys.argv[1], *case, "sm_80" if number % 5 == 0 else "sm_90")
         failed += bool(problems)

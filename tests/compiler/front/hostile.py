@@ -1,7 +1,9 @@
 """Hostile sources: hostile.py TOMBAC_CC. Each must end in an error of the expected kind, in bounded time, without a crash of
 tombac-cc itself (a negative return code, or a sanitizer's) and without a kilobyte of message for every kilobyte of source."""
+import os
 import subprocess
 import sys
+import tempfile
 import time
 
 MEGABYTE = 1 << 20
@@ -28,7 +30,15 @@ CASES = {
     "recursive inclusion": ('#include "/dev/stdin"\n' * 3 + KERNEL % "1", None, 70),
     "one long line": ("// " + "x" * (40 * MEGABYTE) + "\n" + KERNEL % "undeclared", 3, 70),
     "100 MB": (" " * (100 * MEGABYTE) + KERNEL % "1", 2, 60),
-    "10 MB of tokens": ("int f(int x) { return x" + " + x" * (2 * MEGABYTE) + "; }\n" + KERNEL % "1", None, 220),
+    "10 MB of tokens": ("int f(int x) { return x" + " + x" * (2 * MEGABYTE) + "; }\n" + KERNEL % "1", 3, 60),
+    "10000 operators": ("int f(int x) { return x" + " + x" * 9990 + "; }\n" + KERNEL % "f(1)", 0, 60),
+    "chained calls": (KERNEL % ("f" + "(1)" * 20000), 3, 20),
+    "unary operators": (KERNEL % ("- " * 20000 + "1"), 3, 20),
+    "a long table": ("constant int t[] = {" + "-1, " * 200000 + "};\n" + KERNEL % "t[1]", 0, 60),
+    "no UTF-8": ("// \udcff\udcfe\nkernel void k(device int *o) { o[0] = '\udc80' + sizeof(\"\udcc3\"); }\n", None, 20),
+    "no UTF-8 in a name": ("kernel void \udcff\udcfe(device int *o) { o[0] = 1; }\n", 3, 20),
+    "included device": ('#include "/dev/zero"\n' + KERNEL % "1", 3, 20),
+    "included folder": ('#include "/dev"\n' + KERNEL % "1", 3, 20),
     "open angles": (KERNEL % ("a<" * 5000 + "1"), 3, 10),
     "open angles in a statement": ("kernel void k(device int *o) { " + "n::a<" * 40 + "1; }\n", 3, 10),
     "closed angles": ("template <typename T> struct a { typedef T t; };\nkernel void k(device int *o) { " + "a<" * 40 + "int"
@@ -44,12 +54,33 @@ CASES = {
 }
 
 
+def named_files():
+    """Sources that are no files to read, and one that includes itself: name, how to make it, its content."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.mkfifo(os.path.join(folder, "pipe.metal"))
+        os.mkdir(os.path.join(folder, "folder.metal"))
+        with open(os.path.join(folder, "self.metal"), "w") as out:
+            out.write('#include "self.metal"\n')
+        for name in ("pipe.metal", "folder.metal", "self.metal", "missing.metal"):
+            yield name, os.path.join(folder, name)
+        yield "/dev/zero", "/dev/zero"
+
+
 def main():
     failed = 0
+    for name, path in named_files():
+        try:
+            result = subprocess.run([sys.argv[1], "check", path], capture_output=True, timeout=20)
+            wrong = not 0 < result.returncode <= 5 or not result.stderr
+            what = f"status {result.returncode}, {result.stderr[:160].decode(errors='replace')!r}"
+        except subprocess.TimeoutExpired:
+            wrong, what = True, "more than 20 s"
+        print(f"{'FAIL' if wrong else 'ok  '} the file {name}: {what}", flush=True)
+        failed += wrong
     for name, (source, status, limit) in CASES.items():
         start = time.monotonic()
         try:
-            result = subprocess.run([sys.argv[1], "check", "-"], input=source.encode(), capture_output=True, timeout=limit)
+            result = subprocess.run([sys.argv[1], "check", "-"], input=source.encode(errors="surrogateescape"), capture_output=True, timeout=limit)
         except subprocess.TimeoutExpired:
             print(f"FAIL {name}: more than {limit} s")
             failed += 1

@@ -197,6 +197,31 @@ static void reads_text_and_dependencies(void **state)
     rmdir(folder);
 }
 
+/* A name that only a #line directive gives is no file that was read, even if there is such a file. */
+static void names_are_no_dependencies(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/tombac-front-XXXXXX", named[64], header[64], text[512];
+    assert_non_null(mkdtemp(folder));
+    snprintf(named, sizeof named, "%s/named.c", folder);
+    snprintf(header, sizeof header, "%s/header.h", folder);
+    assert_int_equal(tb_file_write_atomic(named, "#include \"absent.h\"\n", 20, NULL), TOMBAC_OK);
+    assert_int_equal(tb_file_write_atomic(header, "#define ONE 1\n", 14, NULL), TOMBAC_OK);
+    snprintf(text, sizeof text, "#line 1 \"%s\"\n#include \"%s\"\n#line 7 \"%s\"\n%s", named, header, named,
+        "kernel void k(device float *a) { a[0] = ONE; }\n");
+    front_unit *unit = NULL;
+    assert_int_equal(front_open("main.metal", text, strlen(text), NULL, &unit, NULL), TOMBAC_OK);
+    assert_string_equal(front_kernel_at(unit, 0)->file, named);
+    assert_int_equal(front_kernel_at(unit, 0)->line, 7);
+    assert_int_equal(front_dependency_count(unit), 2);
+    assert_string_equal(front_dependency_at(unit, 0)->path, "main.metal");
+    assert_string_equal(front_dependency_at(unit, 1)->path, header);
+    front_close(unit);
+    unlink(named);
+    unlink(header);
+    rmdir(folder);
+}
+
 static void expect_open_error(const char *path, const char *source, tombac_status status, const char *words)
 {
     front_unit *unit = NULL;
@@ -257,7 +282,8 @@ static void scans_in_linear_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(cuts_tokens), cmocka_unit_test(refuses_broken_text),
-        cmocka_unit_test(classifies_scopes), cmocka_unit_test(rewrites_numbers),
+        cmocka_unit_test(classifies_scopes), cmocka_unit_test(names_are_no_dependencies),
+        cmocka_unit_test(rewrites_numbers),
         cmocka_unit_test(speaks_metal), cmocka_unit_test(reads_text_and_dependencies),
         cmocka_unit_test(names_what_is_missing), cmocka_unit_test(scans_in_linear_time)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,10 +39,10 @@ static int read_back(const int *memory, uint i)
     return memory[i];
 }
 
-kernel void reverse(const int *in, int *out, threadgroup int *sized)
+kernel void reverse(const int *in, int *out, threadgroup_memory(int) sized)
 {
     threadgroup int fixed[256];
-    threadgroup int *alias = fixed;
+    int *alias = fixed;
     uint i = thread_index_in_threadgroup(), n = threads_per_threadgroup().x, at = thread_position_in_grid().x;
     fixed[i] = in[at];
     sized[n - 1 - i] = in[at] * 2;
@@ -147,7 +147,10 @@ kernel void votes(const int *in, ulong *out)
         if (thread_index_in_threadgroup() == 0)                                                              \
             atomic_fetch_add(&cells[7], atomic_load_explicit(&local, memory_order_relaxed));                 \
     }
-for_each_type(ATOMIC, int, uint, long, ulong, float)
+for_each_type(ATOMIC, int, uint, long, ulong)
+#ifndef OLDER_METAL /* before metal4.1 threadgroup memory has no atomic floats */
+ATOMIC(float)
+#endif
 
 #define ATOMIC_BITS(T)                                                                                       \
     kernel void counter_bits_##T(const T *in, _Atomic(T) *cells)                                             \

@@ -164,7 +164,7 @@ LIBRARY void threadgroup_barrier(u32 flags)
 LIBRARY void simdgroup_barrier(u32 flags, u32 mask) LABEL("simdgroup_barrier");
 LIBRARY void simdgroup_barrier(u32 flags, u32 mask)
 {
-    __nvvm_bar_warp_sync(mask);
+    if (flags) __nvvm_bar_warp_sync(mask); /* without memory to order there is nothing to see */
 }
 
 LIBRARY void fence(u32 flags, u32 order, u32 scope) LABEL("fence");
@@ -272,29 +272,28 @@ LIBRARY quad multiply16(f16 a0, f16 a1, f16 a2, f16 a3, f16 a4, f16 a5, f16 a6, 
     return (quad){d0, d1, d2, d3};
 }
 
-INLINE u32 tf32(f32 x)
+/* A float is the sum of two TF32 numbers of 11 bits, up to its last two bits: the first ones as they are,
+ * and the rest rounded. (The instruction that converts is a sequence of four on Hopper.) NaN and infinity
+ * stay in the large part; the small part of infinity is 0. */
+INLINE u32 large(f32 x)
 {
-    u32 rounded;
-    __asm__("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(x));
-    return rounded;
+    return __builtin_bit_cast(u32, x) & 0xffffe000u;
 }
-INLINE f32 rest(f32 x, u32 rounded)
+INLINE u32 small(f32 x)
 {
-    return x - __builtin_bit_cast(f32, rounded);
+    return (__builtin_bit_cast(u32, x - __builtin_bit_cast(f32, large(x))) + 0x1000u) & 0xffffe000u;
 }
 
-/* a x b + c where a's large part is in the upper 8 rows and its small part, 12 bits below, in the lower ones.
+/* a x b + c where a's large part is in the upper 8 rows and its small part, 11 bits below, in the lower ones.
  * The instruction's columns t and t + 4 are the matrix's 2 t and 2 t + 1. Its sums are cut off instead of
  * rounded, which over long sums is an error of one sign, so c is added outside. */
 INLINE pair multiply_split(f32 a0, f32 a1, u32 b0, u32 b1, f32 c0, f32 c1)
 {
-    u32 large0 = tf32(a0), large1 = tf32(a1), small0 = tf32(rest(a0, large0)),
-        small1 = tf32(rest(a1, large1));
     f32 d0, d1, d2, d3, zero = 0;
     __asm__("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
             "{%10,%10,%10,%10};"
         : "=f"(d0), "=f"(d1), "=f"(d2), "=f"(d3)
-        : "r"(large0), "r"(small0), "r"(large1), "r"(small1), "r"(b0), "r"(b1), "f"(zero));
+        : "r"(large(a0)), "r"(small(a0)), "r"(large(a1)), "r"(small(a1)), "r"(b0), "r"(b1), "f"(zero));
     return (pair){c0 + (d0 + d2), c1 + (d1 + d3)};
 }
 
@@ -309,9 +308,41 @@ LIBRARY pair multiply_half_right(f32 a0, f32 a1, f32 b0, f32 b1, f32 c0, f32 c1)
 LIBRARY pair multiply_floats(f32 a0, f32 a1, f32 b0, f32 b1, f32 c0, f32 c1) LABEL("multiply.tf32");
 LIBRARY pair multiply_floats(f32 a0, f32 a1, f32 b0, f32 b1, f32 c0, f32 c1)
 {
-    u32 large0 = tf32(b0), large1 = tf32(b1), small0 = tf32(rest(b0, large0)),
-        small1 = tf32(rest(b1, large1));
-    pair c = multiply_split(a0, a1, small0, small1, c0, c1);
-    return multiply_split(a0, a1, large0, large1, c.x, c.y);
+    pair c = multiply_split(a0, a1, small(b0), small(b1), c0, c1);
+    return multiply_split(a0, a1, large(b0), large(b1), c.x, c.y);
+}
+
+/* d + a x b for two left operands, one in the upper and one in the lower rows. */
+INLINE quad multiply_rows(u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1, quad d)
+{
+    f32 d0, d1, d2, d3;
+    __asm__("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+            "{%10,%11,%12,%13};"
+        : "=f"(d0), "=f"(d1), "=f"(d2), "=f"(d3)
+        : "r"(a0), "r"(a2), "r"(a1), "r"(a3), "r"(b0), "r"(b1), "f"(d.x), "f"(d.y), "f"(d.z), "f"(d.w));
+    return (quad){d0, d1, d2, d3};
+}
+
+/* Two products with the same right operand, by columns: the small parts first; of the small parts' product,
+ * below a float's last bit, nothing is seen. c is added outside, as above. `exact`: b is TF32. */
+INLINE quad multiply_two(f32 a0, f32 a1, f32 a2, f32 a3, f32 b0, f32 b1, quad c, bool exact)
+{
+    u32 e0 = large(b0), e1 = large(b1);
+    quad d = multiply_rows(small(a0), small(a1), small(a2), small(a3), e0, e1, (quad){0, 0, 0, 0});
+    if (!exact) d = multiply_rows(large(a0), large(a1), large(a2), large(a3), small(b0), small(b1), d);
+    return c + multiply_rows(large(a0), large(a1), large(a2), large(a3), e0, e1, d);
+}
+
+LIBRARY quad multiply_two_floats(f32 a0, f32 a1, f32 a2, f32 a3, f32 b0, f32 b1, f32 c0, f32 c1, f32 c2, f32 c3)
+    LABEL("multiply2.tf32");
+LIBRARY quad multiply_two_floats(f32 a0, f32 a1, f32 a2, f32 a3, f32 b0, f32 b1, f32 c0, f32 c1, f32 c2, f32 c3)
+{
+    return multiply_two(a0, a1, a2, a3, b0, b1, (quad){c0, c1, c2, c3}, false);
+}
+LIBRARY quad multiply_two_half_right(f32 a0, f32 a1, f32 a2, f32 a3, f32 b0, f32 b1, f32 c0, f32 c1, f32 c2, f32 c3)
+    LABEL("multiply2.tf32.half");
+LIBRARY quad multiply_two_half_right(f32 a0, f32 a1, f32 a2, f32 a3, f32 b0, f32 b1, f32 c0, f32 c1, f32 c2, f32 c3)
+{
+    return multiply_two(a0, a1, a2, a3, b0, b1, (quad){c0, c1, c2, c3}, true);
 }
 #endif

@@ -3,32 +3,55 @@
 
 #define PURE_LIBRARY __attribute__((always_inline, visibility("default")))
 
+/* Where the threadgroup is. The grid is one-dimensional where it has more than 65535 threadgroups in y or z,
+ * or more than fit x; false for a block behind its end. */
+static inline __attribute__((always_inline)) bool place(const tb_cuda_launch *launch, bool plain, u32 group[3])
+{
+    const u32 *count = launch->dispatch.threadgroups_per_grid;
+    group[0] = (u32)__nvvm_read_ptx_sreg_ctaid_x();
+    group[1] = (u32)__nvvm_read_ptx_sreg_ctaid_y();
+    group[2] = (u32)__nvvm_read_ptx_sreg_ctaid_z();
+    if (plain || !launch->linear) return true;
+    u64 index = (u64)group[1] * (u32)__nvvm_read_ptx_sreg_nctaid_x() + group[0];
+    group[0] = (u32)(index % count[0]);
+    index /= count[0];
+    group[1] = (u32)(index % count[1]);
+    index /= count[1];
+    group[2] = (u32)index;
+    return index < count[2];
+}
+
+/* The lanes of a SIMD-group that begins `behind` threads before the threadgroup's end. */
+static inline __attribute__((always_inline)) u32 existing_lanes(u32 behind)
+{
+#ifdef PERMUTED
+    u32 mask = 0;
+    _Pragma("clang loop unroll(disable)") for (u32 h = 0; h < 32; h++) mask |= (u32)(metal_of(h) < behind)
+                                                                               << h;
+    return mask;
+#else
+    return behind >= 32 ? WHOLE : (1u << behind) - 1;
+#endif
+}
+
 /* Fills `thread` and says whether this thread exists: blocks are as large as the threadgroup that was asked
- * for, while threadgroups at the grid's edges may be smaller. Blocks are one-dimensional; so is the grid
- * where it has more than 65535 threadgroups in y or z, or more than fit x. A block has whole SIMD-groups. */
-PURE_LIBRARY bool enter(const tb_cuda_launch *launch, tb_cuda_thread *thread) LABEL("enter");
-PURE_LIBRARY bool enter(const tb_cuda_launch *launch, tb_cuda_thread *thread)
+ * for, while threadgroups at the grid's edges may be smaller. Blocks are one-dimensional and have whole
+ * SIMD-groups. `plain`: the launch is (artifact/cuda.h). size_x, size_y, size_z: of threadgroups as
+ * launched, or 0. */
+PURE_LIBRARY bool enter(const tb_cuda_launch *launch, tb_cuda_thread *thread, bool plain, u32 size_x, u32 size_y,
+    u32 size_z) LABEL("enter");
+PURE_LIBRARY bool enter(
+    const tb_cuda_launch *launch, tb_cuda_thread *thread, bool plain, u32 size_x, u32 size_y, u32 size_z)
 {
     const tb_dispatch *given = &launch->dispatch;
     tb_dispatch *d = &thread->dispatch;
-    u32 t = (u32)__nvvm_read_ptx_sreg_tid_x();
-    u32 group[3] = {(u32)__nvvm_read_ptx_sreg_ctaid_x(), (u32)__nvvm_read_ptx_sreg_ctaid_y(),
-        (u32)__nvvm_read_ptx_sreg_ctaid_z()};
-    if (launch->linear) {
-        u64 index = (u64)group[1] * (u32)__nvvm_read_ptx_sreg_nctaid_x() + group[0];
-        group[0] = (u32)(index % given->threadgroups_per_grid[0]);
-        index /= given->threadgroups_per_grid[0];
-        group[1] = (u32)(index % given->threadgroups_per_grid[1]);
-        index /= given->threadgroups_per_grid[1];
-        if (index >= given->threadgroups_per_grid[2]) return false;
-        group[2] = (u32)index;
-    }
-    u32 size[3];
+    u32 t = (u32)__nvvm_read_ptx_sreg_tid_x(), group[3], size[3], known[3] = {size_x, size_y, size_z};
+    if (!place(launch, plain, group)) return false;
     _Pragma("clang loop unroll(full)") for (int i = 0; i < 3; i++)
     {
-        u32 whole = given->dispatch_threads_per_threadgroup[i],
+        u32 whole = known[i] ? known[i] : given->dispatch_threads_per_threadgroup[i],
             left = given->threads_per_grid[i] - group[i] * whole;
-        size[i] = left < whole ? left : whole;
+        size[i] = plain || left >= whole ? whole : left;
         d->threads_per_grid[i] = given->threads_per_grid[i];
         d->threadgroups_per_grid[i] = given->threadgroups_per_grid[i];
         d->dispatch_threads_per_threadgroup[i] = whole;
@@ -36,13 +59,14 @@ PURE_LIBRARY bool enter(const tb_cuda_launch *launch, tb_cuda_thread *thread)
         d->threadgroup_position_in_grid[i] = group[i];
         d->threads_per_threadgroup[i] = size[i];
     }
-    d->dispatch_simdgroups_per_threadgroup = given->dispatch_simdgroups_per_threadgroup;
+    d->dispatch_simdgroups_per_threadgroup =
+        size_x ? (size_x * size_y * size_z + 31) / 32 : given->dispatch_simdgroups_per_threadgroup;
     d->thread_count = size[0] * size[1] * size[2];
     d->simdgroups_per_threadgroup = (d->thread_count + 31) / 32;
     u32 behind = d->thread_count - (t & ~31u); /* threads from this SIMD-group's first one on */
     t = (t & ~31u) | lane_index();
     u32 x = t, y = 0, z = 0;
-    if (given->dispatch_threads_per_threadgroup[1] * given->dispatch_threads_per_threadgroup[2] != 1) {
+    if (d->dispatch_threads_per_threadgroup[1] * d->dispatch_threads_per_threadgroup[2] != 1) {
         x = t % size[0];
         y = t / size[0] % size[1];
         z = t / size[0] / size[1];
@@ -53,16 +77,9 @@ PURE_LIBRARY bool enter(const tb_cuda_launch *launch, tb_cuda_thread *thread)
     thread->index = t;
     thread->lane = t & 31;
     thread->simdgroup = t / 32;
-#ifdef PERMUTED
-    u32 mask = 0;
-    _Pragma("clang loop unroll(disable)") for (u32 h = 0; h < 32; h++) mask |= (u32)(metal_of(h) < behind)
-                                                                               << h;
-    thread->mask = mask;
-#else
-    thread->mask = behind >= 32 ? WHOLE : (1u << behind) - 1;
-#endif
+    thread->mask = plain ? WHOLE : existing_lanes(behind);
     thread->records = launch->records;
-    return t < d->thread_count;
+    return plain || t < d->thread_count;
 }
 
 /* ---- Records ---- */

@@ -3,6 +3,7 @@
 #include "runtime/driver/check/check.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 enum { CHECK_FRAMES = 4096 };
 
@@ -16,6 +17,10 @@ tombac_status check_ranges_build(check_run *run, tombac_error **error)
     const rt_manifest *manifest = run->code->manifest;
     for (size_t i = 0; i < manifest->argument_count; i++) {
         const rt_binding *binding = &run->request->bindings[i];
+        bool inside = binding->buffer && manifest->arguments[i].kind != TOMBAC_ARGUMENT_THREADGROUP;
+        run->extents[i].size = inside ? binding->buffer_size : binding->size;
+        if (inside)
+            run->extents[i].before = (uint64_t)((const char *)binding->address - (const char *)binding->buffer);
         if (manifest->arguments[i].kind == TOMBAC_ARGUMENT_THREADGROUP || !manifest->arguments[i].active)
             continue;
         if (run->range_count == CHECK_MAX_RANGES) {
@@ -117,4 +122,41 @@ void tombac_check_touch(
     tb_text_free(&text);
     check_stop(thread, TOMBAC_ERROR_KERNEL, place, "the kernel %s %" PRIu64 " bytes at %s", verb(kind), size,
         message);
+}
+
+/* What an access is outside of: "'tile', which has 128 bytes". */
+static void describe_object(const check_run *run, uint32_t number, uint64_t limit, tb_text *text)
+{
+    const tb_check_info *info = run->code->info;
+    uint32_t index = number & ~TB_CHECK_INNER;
+    const tb_check_object *object = index - 1 < info->object_count ? &info->objects[index - 1] : NULL;
+    const char *name = object ? object->name : NULL;
+    if (object && object->kind == TB_CHECK_OBJECT_ARGUMENT && object->argument < run->code->manifest->argument_count)
+        name = run->code->manifest->arguments[object->argument].name;
+    if (number & TB_CHECK_INNER) tb_text_printf(text, "an array of %" PRIu64 " bytes in ", limit);
+    if (name)
+        tb_text_printf(text, "'%s'", name);
+    else
+        tb_text_puts(text, "a variable of the thread");
+    if (!(number & TB_CHECK_INNER)) tb_text_printf(text, ", which has %" PRIu64 " bytes", limit);
+}
+
+void tombac_check_bound(tb_check_thread *shared, uint64_t offset, uint64_t size, uint64_t limit, uint32_t how,
+    uint32_t object, const tb_check_place *place)
+{
+    check_thread *thread = (check_thread *)shared;
+    const tb_check_info *info = thread->run->code->info;
+    uint32_t index = object & ~TB_CHECK_INNER;
+    if (!size) return;
+    if (index - 1 < info->object_count && info->objects[index - 1].kind == TB_CHECK_OBJECT_NULL) {
+        tombac_check_touch(shared, offset, size, how | TB_CHECK_DEVICE << 8, place);
+        return;
+    }
+    tb_text text = {0};
+    describe_object(thread->run, object, limit, &text);
+    char what[256];
+    snprintf(what, sizeof what, "%s", tb_text_string(&text));
+    tb_text_free(&text);
+    check_stop(thread, TOMBAC_ERROR_KERNEL, place, "the kernel %s %" PRIu64 " bytes at offset %" PRId64 " of %s",
+        verb(how), size, (int64_t)offset, what);
 }

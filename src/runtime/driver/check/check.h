@@ -5,6 +5,8 @@
  *   schedule.c   one threadgroup: who runs, who waits, who meets
  *   operations.c what threads that meet compute
  *   access.c     which memory a kernel may touch
+ *   race.c       accesses that nothing orders
+ *   fresh.c      reads of threadgroup memory that nothing wrote
  *   fiber.c      stacks and switching */
 #ifndef RT_CHECK_CHECK_H
 #define RT_CHECK_CHECK_H
@@ -12,6 +14,7 @@
 #include "artifact/check.h"
 #include "base/text.h"
 #include "runtime/driver/check/fiber.h"
+#include "runtime/driver/check/race.h"
 #include "runtime/driver/driver.h"
 #include "runtime/driver/log_record.h"
 #include "runtime/loader/loader.h"
@@ -36,9 +39,7 @@ typedef enum check_state {
     CHECK_ENDED
 } check_state;
 
-typedef struct check_run check_run;
-
-typedef struct check_thread {
+struct check_thread {
     tb_check_thread shared; /* first: kernel code knows the thread by its address */
     check_run *run;
     check_fiber *fiber;
@@ -46,7 +47,7 @@ typedef struct check_thread {
     bool yielded; /* gave up its turn in a long loop */
     const tb_check_site *site;
     uint64_t operands[4], result;
-} check_thread;
+};
 
 typedef struct check_range {
     uint64_t begin, size;
@@ -65,11 +66,17 @@ struct check_run {
     check_stacks stacks;
     check_fiber scheduler;
     double deadline; /* monotonic seconds, 0: none */
+    tb_check_extent *extents; /* of the arguments */
     check_range ranges[CHECK_MAX_RANGES];
     size_t range_count;
+    check_races *races; /* NULL: they are not looked for */
     rt_log_record record;
-    uint64_t faults; /* integer divisions without a result */
-    tb_check_place first_fault;
+    struct {
+        uint64_t count;
+        tb_check_place first;
+    } faults[TB_CHECK_FAULT_COUNT]; /* reported at the end */
+    uint32_t *written;              /* per byte of threadgroup memory: by which threadgroup (fresh.c) */
+    uint32_t ordinal;               /* of the running threadgroup, from 1 */
     tombac_status status; /* of the first failure; the launch ends with it */
     tombac_error **error;
 };
@@ -86,6 +93,14 @@ const check_range *check_ranges_find(const check_run *run, uint64_t address, uin
  */
 const char *check_table_find(const check_code *code, uint64_t address, size_t *left);
 
+/* Something that is reported when the launch ends. */
+void check_note_fault(check_run *run, uint32_t kind, const tb_check_place *place);
+
+/* fresh.c: room for the launch; an access to threadgroup memory. */
+tombac_status check_fresh_begin(check_run *run, tombac_error **error);
+void check_fresh_note(check_thread *thread, uint64_t begin, uint64_t size, bool reads, bool writes,
+    const tb_check_place *place);
+
 /* Ends the launch from inside a kernel's thread: the scheduler goes on and sees the failure. Does not return.
  */
 _Noreturn void check_stop(check_thread *thread, tombac_status status, const tb_check_place *place,
@@ -95,5 +110,7 @@ _Noreturn void check_stop(check_thread *thread, tombac_status status, const tb_c
 uint64_t tombac_check_wait(tb_check_thread *, const tb_check_site *, uint64_t, uint64_t, uint64_t, uint64_t);
 void tombac_check_tick(tb_check_thread *, const tb_check_place *);
 void tombac_check_touch(tb_check_thread *, uint64_t, uint64_t, uint32_t, const tb_check_place *);
+void tombac_check_bound(
+    tb_check_thread *, uint64_t, uint64_t, uint64_t, uint32_t, uint32_t, const tb_check_place *);
 
 #endif

@@ -36,10 +36,14 @@ static void log_end(tb_check_thread *shared)
     rt_log_record_write(&run->record, find_literal, run->code, &run->request->log);
 }
 
+void check_note_fault(check_run *run, uint32_t kind, const tb_check_place *place)
+{
+    if (kind < TB_CHECK_FAULT_COUNT && !run->faults[kind].count++) run->faults[kind].first = *place;
+}
+
 static void fault(tb_check_thread *shared, uint32_t kind, const tb_check_place *place)
 {
-    check_run *run = ((check_thread *)shared)->run;
-    if (!run->faults++) run->first_fault = *place;
+    check_note_fault(((check_thread *)shared)->run, kind, place);
 }
 
 static const char *literal(check_thread *thread, const char *string, const char *otherwise)
@@ -78,6 +82,9 @@ static const rt_symbol symbols[] = {
     SYMBOL("tombac_check_wait", tombac_check_wait),
     SYMBOL("tombac_check_tick", tombac_check_tick),
     SYMBOL("tombac_check_touch", tombac_check_touch),
+    SYMBOL("tombac_check_race", tombac_check_race),
+    SYMBOL("tombac_check_fence", tombac_check_fence),
+    SYMBOL("tombac_check_bound", tombac_check_bound),
     SYMBOL("tombac_check_fault", fault),
     SYMBOL("tombac_check_log_begin", log_begin),
     SYMBOL("tombac_check_log_argument", log_argument),
@@ -191,7 +198,9 @@ static void set_thread(check_run *run, uint32_t index, uint32_t x, uint32_t y, u
         .threadgroup_memory = run->memory,
         .memory_begin = (uint64_t)(uintptr_t)run->memory,
         .memory_size = run->request->threadgroup_memory,
-        .countdown = CHECK_COUNTDOWN};
+        .countdown = CHECK_COUNTDOWN,
+        .races = run->races != NULL,
+        .extents = run->extents};
 }
 
 static void run_threadgroup(check_run *run, uint32_t x, uint32_t y, uint32_t z)
@@ -215,6 +224,8 @@ static void run_threadgroup(check_run *run, uint32_t x, uint32_t y, uint32_t z)
         }
     }
     memset(run->memory, 0, run->request->threadgroup_memory);
+    run->ordinal++;
+    if (run->races) check_races_begin(run->races, run);
     check_schedule(run);
 }
 
@@ -239,13 +250,18 @@ static void run_grid(check_run *run)
 
 static void report_faults(const check_run *run)
 {
-    if (!run->faults || !run->request->log.write) return;
-    tb_text text = {0};
-    tb_text_printf(&text,
-        "tombac: %" PRIu64 " integer divisions by zero or with overflow, the first at %s:%u\n", run->faults,
-        run->first_fault.file ? run->first_fault.file : "?", run->first_fault.line);
-    if (!text.bad) run->request->log.write(run->request->log.context, text.data, text.size);
-    tb_text_free(&text);
+    static const char *const names[TB_CHECK_FAULT_COUNT] = {"integer divisions by zero",
+        "integer divisions that overflow", "signed integer operations that overflow",
+        "reads of threadgroup memory that nothing wrote before"};
+    for (int kind = 0; kind < TB_CHECK_FAULT_COUNT && run->request->log.write; kind++) {
+        if (!run->faults[kind].count) continue;
+        const tb_check_place *first = &run->faults[kind].first;
+        tb_text text = {0};
+        tb_text_printf(&text, "tombac: %" PRIu64 " %s, the first at %s:%u\n", run->faults[kind].count, names[kind],
+            first->file ? first->file : "?", first->line);
+        if (!text.bad) run->request->log.write(run->request->log.context, text.data, text.size);
+        tb_text_free(&text);
+    }
 }
 
 static tombac_status run(rt_code *handle, const rt_run *request, tombac_error **error)
@@ -259,10 +275,13 @@ static tombac_status run(rt_code *handle, const rt_run *request, tombac_error **
     *state = (check_run){.code = code, .request = request, .dispatch = request->dispatch, .error = error};
     state->threads = calloc(threads, sizeof *state->threads);
     state->arguments = calloc(code->manifest->argument_count + 1, sizeof *state->arguments);
+    state->extents = calloc(code->manifest->argument_count + 1, sizeof *state->extents);
     state->memory = aligned_alloc(64, memory);
     tombac_status status = TOMBAC_OK;
-    if (!state->threads || !state->arguments || !state->memory) status = tb_fail_memory(error);
+    if (!state->threads || !state->arguments || !state->extents || !state->memory) status = tb_fail_memory(error);
+    if (status == TOMBAC_OK) status = check_fresh_begin(state, error);
     if (status == TOMBAC_OK) status = check_ranges_build(state, error);
+    if (status == TOMBAC_OK) status = check_races_create(state, &state->races, error);
     if (status == TOMBAC_OK) {
         status = take_stacks(code, code->info->has_sites ? threads : 1, &state->stacks, error);
     }
@@ -278,8 +297,11 @@ static tombac_status run(rt_code *handle, const rt_run *request, tombac_error **
         report_faults(state);
         return_stacks(code, &state->stacks);
     }
+    check_races_destroy(state->races);
     free(state->threads);
     free(state->arguments);
+    free(state->extents);
+    free(state->written);
     free(state->memory);
     free(state);
     return status;

@@ -3,7 +3,7 @@
  * SIMD-groups take turns. In its turn a SIMD-group runs each ready thread until it waits or ends; when none
  * is ready, the threads that wait at the lowest site are its active lanes: their operation is computed, they
  * are ready again. Threads at a threadgroup barrier stay there until every live thread of the threadgroup
- * waits at the same one. When nothing can run and that does not hold, threads wait at different barriers,
+ * waits at the same one; copies of a barrier that templates and inlining make of one line of the source are the same. When nothing can run and that does not hold, threads wait at different barriers,
  * which is reported. A thread whose countdown ended gives up its turn, so that a thread that spins on another
  * one's store does not keep that one from running.
  *
@@ -57,6 +57,7 @@ static void run_thread(void *argument)
     check_run *run = thread->run;
     check_fiber_arrived(&run->scheduler);
     run->code->entry(&run->dispatch, run->arguments, &thread->shared);
+    check_races_settle(thread);
     thread->state = CHECK_ENDED;
     for (;;) leave(thread);
 }
@@ -68,6 +69,7 @@ static void run_all(void *argument)
     check_fiber_arrived(&run->scheduler);
     for (uint32_t i = 0; i < run->thread_count; i++) {
         run->code->entry(&run->dispatch, run->arguments, &run->threads[i].shared);
+        check_races_settle(&run->threads[i]);
     }
     for (;;) check_fiber_switch(&run->stacks.fibers[0], &run->scheduler);
 }
@@ -76,6 +78,7 @@ uint64_t tombac_check_wait(
     tb_check_thread *shared, const tb_check_site *site, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
     check_thread *thread = (check_thread *)shared;
+    check_races_settle(thread);
     thread->site = site;
     thread->operands[0] = a;
     thread->operands[1] = b;
@@ -90,6 +93,7 @@ void tombac_check_tick(tb_check_thread *shared, const tb_check_place *place)
 {
     check_thread *thread = (check_thread *)shared;
     shared->countdown = CHECK_COUNTDOWN;
+    check_races_settle(thread);
     if (check_deadline_passed(thread->run)) {
         check_stop(thread, TOMBAC_ERROR_TIMEOUT, place, "the kernel was stopped in a loop after %g s",
             thread->run->request->time_limit);
@@ -139,6 +143,8 @@ static void meet(check_run *run, uint32_t first, const tb_check_site *site, uint
         tb_error_set_location(run->error, site->place.file, site->place.line, 0);
         return;
     }
+    if (site->operation != TB_CHECK_CONVERGE)
+        check_races_meeting(run->races, first / TB_SIMD_WIDTH, site->operation == TB_CHECK_SIMDGROUP_BARRIER ? site->flags : 0);
     for (uint32_t i = 0; i < count; i++) {
         if (!(active >> i & 1)) continue;
         run->threads[first + i].result = results[i];
@@ -188,6 +194,16 @@ static void report_divergent_barrier(check_run *run, const check_thread *a, cons
     tb_error_set_location(run->error, a->site->place.file, a->site->place.line, 0);
 }
 
+/* A barrier of a template, or of a function that is called at several places, is in the code more than once. Threads of
+ * different SIMD-groups may wait at different copies: for the hardware they have all arrived. */
+static bool same_barrier(const check_run *run, const check_thread *one, const check_thread *other)
+{
+    const tb_check_site *a = one->site, *b = other->site;
+    bool together = (one - run->threads) / TB_SIMD_WIDTH == (other - run->threads) / TB_SIMD_WIDTH;
+    if (a->order == b->order || together) return a->order == b->order;
+    return a->place.file && b->place.file && a->place.line == b->place.line && !strcmp(a->place.file, b->place.file);
+}
+
 /* All live threads wait at barriers. True where they were released. */
 static bool release_barrier(check_run *run)
 {
@@ -195,12 +211,13 @@ static bool release_barrier(check_run *run)
     for (uint32_t i = 0; i < run->thread_count; i++) {
         const check_thread *thread = &run->threads[i];
         if (thread->state != CHECK_BARRIER) continue;
-        if (one && one->site->order != thread->site->order) {
+        if (one && !same_barrier(run, one, thread)) {
             report_divergent_barrier(run, one, thread);
             return false;
         }
-        if (!one) one = thread;
+        if (!one || i % TB_SIMD_WIDTH == 0) one = thread;
     }
+    if (one) check_races_barrier(run->races, one->site->flags);
     for (uint32_t i = 0; i < run->thread_count; i++) {
         if (run->threads[i].state == CHECK_BARRIER) run->threads[i].state = CHECK_READY;
     }

@@ -21,11 +21,11 @@ void cuda_api_close(cuda_api *api)
     *api = (cuda_api){0};
 }
 
-/* Failures after which CUDA refuses all further work of the process, from an illegal address (700) to a
- * failed launch (719). */
-static bool is_final(cuda_result result)
+/* Errors of memory and links that the hardware could not correct (214, 220), an illegal address (700), a time limit of the system's
+ * (702), an assertion (710), from a hardware stack error (714) to a failed launch (719). */
+bool cuda_is_final(cuda_result result)
 {
-    return result == 700 || result == 710 || (result >= 714 && result <= 719);
+    return result == 214 || result == 220 || result == 700 || result == 702 || result == 710 || (result >= 714 && result <= 719);
 }
 
 tombac_status cuda_api_check(const cuda_api *api, cuda_result result, const char *doing, tombac_error **error)
@@ -34,9 +34,8 @@ tombac_status cuda_api_check(const cuda_api *api, cuda_result result, const char
     const char *name = NULL, *text = NULL;
     if (api->error_name(result, &name) || !name) name = "unknown error";
     if (api->error_text(result, &text) || !text) text = "no description";
-    return tb_fail(error, result == CUDA_ERROR_MEMORY ? TOMBAC_ERROR_MEMORY : TOMBAC_ERROR_KERNEL,
-        "%s: %s (%s)%s", doing, text, name,
-        is_final(result) ? "; CUDA does no further work in this process" : "");
+    return tb_fail(error, result == CUDA_ERROR_MEMORY ? TOMBAC_ERROR_MEMORY : TOMBAC_ERROR_KERNEL, "%s: %s (%s)",
+        doing, text, name);
 }
 
 static tombac_status resolve(cuda_api *api, tombac_error **error)

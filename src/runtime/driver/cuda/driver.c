@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOG_SIZE = 8192, MAX_LITERALS = 65536, MAX_GPUS = 16 };
+enum { MAX_LITERALS = 65536, MAX_GPUS = 16 };
 
 static bool available(void)
 {
@@ -64,8 +64,10 @@ static void unload(rt_code *handle)
 {
     cuda_code *code = (cuda_code *)handle;
     if (!code) return;
-    if (code->module && cuda_gpu_enter(code->gpu, NULL) == TOMBAC_OK)
+    if (code->module && cuda_gpu_enter_to_free(code->gpu)) {
+        cuda_graphs_drop(code->gpu);
         code->gpu->api.module_unload(code->module);
+    }
     for (size_t i = 0; i < code->literal_count; i++) free(code->literals[i].text);
     free(code->literals);
     free(code->multiples);
@@ -123,20 +125,6 @@ static tombac_status read_header(cuda_code *code, const char *text, char entry[6
                : damaged(code, "the object's first line does not describe the kernel's arguments", error);
 }
 
-static tombac_status load_module(cuda_code *code, const char *text, tombac_error **error)
-{
-    char log[LOG_SIZE] = "";
-    int options[2] = {CUDA_JIT_ERROR_LOG, CUDA_JIT_ERROR_LOG_SIZE};
-    void *values[2] = {log, (void *)(uintptr_t)sizeof log};
-    cuda_result result = code->gpu->api.module_load(&code->module, text, 2, options, values);
-    if (!result) return TOMBAC_OK;
-    code->module = NULL;
-    log[sizeof log - 1] = 0;
-    if (!log[0]) return cuda_api_check(&code->gpu->api, result, "loading the kernel", error);
-    return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "%s: NVIDIA's driver cannot compile the kernel:\n%s",
-        code->manifest->kernel, log);
-}
-
 /* Copies the program's strings, which records refer to by their addresses. */
 static tombac_status read_literals(cuda_code *code, tombac_error **error)
 {
@@ -162,14 +150,26 @@ static tombac_status read_literals(cuda_code *code, tombac_error **error)
     }
     if (status == TOMBAC_OK && !result) result = api->stream_wait(NULL);
     free(entries);
-    return status == TOMBAC_OK ? cuda_api_check(api, result, "reading the kernel's strings", error) : status;
+    return status == TOMBAC_OK ? cuda_check(code->gpu, result, "reading the kernel's strings", error) : status;
 }
 
-static tombac_status load(void *state, const void *object, size_t size, const rt_manifest *manifest,
-    rt_code **handle, tombac_error **error)
+/* `entry` is the name of the first, with room for the second's. */
+static tombac_status find_entries(cuda_code *code, char *entry, tombac_error **error)
+{
+    const cuda_api *api = &code->gpu->api;
+    int threads = 0;
+    cuda_result result = api->module_function(&code->plain, code->module, entry);
+    if (!result) result = api->function_attribute(&threads, CUDA_FUNCTION_MAX_THREADS, code->plain);
+    if (!result) result = api->module_function(&code->general, code->module, strcat(entry, TB_CUDA_GENERAL));
+    code->plain_threads = threads > 0 ? (uint32_t)threads : 0;
+    return cuda_check(code->gpu, result, "loading the kernel", error);
+}
+
+static tombac_status load(void *state, const rt_cache *cache, const void *object, size_t size,
+    const rt_manifest *manifest, rt_code **handle, tombac_error **error)
 {
     cuda_code *code = calloc(1, sizeof *code);
-    char *text = strndup(object, size), entry[64 + sizeof TB_CUDA_UNALIGNED];
+    char *text = strndup(object, size), entry[64 + sizeof TB_CUDA_GENERAL];
     if (!code || !text) {
         free(code);
         free(text);
@@ -177,26 +177,41 @@ static tombac_status load(void *state, const void *object, size_t size, const rt
     }
     code->gpu = state;
     code->manifest = manifest;
-    const cuda_api *api = &code->gpu->api;
     tombac_status status = read_header(code, text, entry, error);
     if (status == TOMBAC_OK) status = cuda_gpu_enter(code->gpu, error);
-    if (status == TOMBAC_OK) status = load_module(code, text, error);
-    if (status == TOMBAC_OK) {
-        cuda_result result = api->module_function(&code->function, code->module, entry);
-        status = cuda_api_check(api, result, "loading the kernel", error);
-    }
-    if (status == TOMBAC_OK) {
-        strcat(entry, TB_CUDA_UNALIGNED);
-        cuda_result result = api->module_function(&code->unaligned, code->module, entry);
-        if (result) code->unaligned = NULL;
-        if (result != CUDA_ERROR_NOT_FOUND) status = cuda_api_check(api, result, "loading the kernel", error);
-    }
+    if (status == TOMBAC_OK) status = cuda_module_open(code, cache, text, error);
+    if (status == TOMBAC_OK) status = find_entries(code, entry, error);
     if (status == TOMBAC_OK) status = read_literals(code, error);
     free(text);
     if (status == TOMBAC_OK)
         *handle = (rt_code *)code;
     else
         unload((rt_code *)code);
+    return status;
+}
+
+/* Of the entry that a launch would take. */
+static tombac_status resources(
+    rt_code *handle, uint32_t threads, size_t threadgroup_memory, tombac_resources *out, tombac_error **error)
+{
+    cuda_code *code = (cuda_code *)handle;
+    const cuda_api *api = &code->gpu->api;
+    tombac_status status = cuda_gpu_enter(code->gpu, error);
+    if (status != TOMBAC_OK) return status;
+    bool plain = threads % TB_SIMD_WIDTH == 0 && threads <= code->plain_threads;
+    cuda_function *function = plain ? code->plain : code->general;
+    int values[5] = {0}, block = (int)((threads + TB_SIMD_WIDTH - 1) / TB_SIMD_WIDTH * TB_SIMD_WIDTH);
+    cuda_result result = api->function_attribute(&values[0], CUDA_FUNCTION_REGISTERS, function);
+    if (!result) result = api->function_attribute(&values[1], CUDA_FUNCTION_LOCAL_SIZE, function);
+    if (!result) result = api->occupancy(&values[2], function, block, threadgroup_memory);
+    if (!result) result = api->device_attribute(&values[3], CUDA_ATTRIBUTE_MULTIPROCESSOR_THREADS, code->gpu->device);
+    if (!result) result = api->device_attribute(&values[4], CUDA_ATTRIBUTE_MULTIPROCESSORS, code->gpu->device);
+    status = cuda_check(code->gpu, result, "asking for the kernel's resources", error);
+    for (int i = 0; i < 5; i++)
+        if (values[i] < 0) values[i] = 0;
+    if (status == TOMBAC_OK)
+        *out = (tombac_resources){(uint32_t)values[0], (size_t)values[1], (uint32_t)values[2], (uint32_t)values[3],
+            (uint32_t)values[4]};
     return status;
 }
 
@@ -214,6 +229,7 @@ static tombac_status run_all(void *state, rt_code *const *codes, const rt_run *c
 
 extern const rt_driver rt_driver_cuda;
 const rt_driver rt_driver_cuda = {.name = "cuda",
+    .specialises = true,
     .available = available,
     .count = count,
     .names = names,
@@ -227,4 +243,9 @@ const rt_driver rt_driver_cuda = {.name = "cuda",
     .load_on = load,
     .run = run,
     .run_all = run_all,
-    .unload = unload};
+    .unload = unload,
+    .resources = resources,
+    .copy = cuda_copy,
+    .group_open = cuda_group_open,
+    .group_close = cuda_group_close,
+    .collect = cuda_collect};

@@ -2,14 +2,20 @@
  * share. */
 #include "runtime/driver/cuda/cuda.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { OLDEST = 80, NOT_WITH_DEFAULT_STREAM = 1 };
 
 /* ---- Lanes ---- */
 
-static void free_lane(cuda_gpu *gpu, cuda_lane *lane)
+/* What a busy GPU has is left to it: CUDA could wait for its end. */
+void cuda_lane_free(cuda_gpu *gpu, cuda_lane *lane)
 {
+    if (atomic_load(&gpu->busy)) {
+        free(lane);
+        return;
+    }
     if (lane->records) gpu->api.free(lane->records, lane->stream);
     if (lane->begin) gpu->api.event_destroy(lane->begin);
     if (lane->end) gpu->api.event_destroy(lane->end);
@@ -25,10 +31,10 @@ static tombac_status make_lane(cuda_gpu *gpu, cuda_lane **lane, tombac_error **e
     if (!result) result = gpu->api.event_create(&made->begin, 0);
     if (!result) result = gpu->api.event_create(&made->end, 0);
     if (result)
-        free_lane(gpu, made);
+        cuda_lane_free(gpu, made);
     else
         *lane = made;
-    return cuda_api_check(&gpu->api, result, "preparing a launch", error);
+    return cuda_check(gpu, result, "preparing a launch", error);
 }
 
 tombac_status cuda_lane_take(cuda_gpu *gpu, cuda_lane **lane, tombac_error **error)
@@ -61,7 +67,9 @@ tombac_status cuda_allocate(cuda_gpu *gpu, size_t size, cuda_address *address, t
     } while (result == CUDA_ERROR_MEMORY && cuda_mirror_evict(gpu));
     if (!result) result = gpu->api.stream_wait(gpu->memory);
     if (result) *address = 0;
-    return cuda_api_check(&gpu->api, result, "allocating memory on the GPU", error);
+    char doing[64];
+    snprintf(doing, sizeof doing, "allocating %zu bytes on the GPU", size);
+    return cuda_check(gpu, result, doing, error);
 }
 
 void cuda_free(cuda_gpu *gpu, cuda_address address)
@@ -73,21 +81,23 @@ void cuda_free(cuda_gpu *gpu, cuda_address address)
 
 void cuda_gpu_close(cuda_gpu *gpu)
 {
-    if (atomic_load(&gpu->busy)) return; /* the context must stay, and closing it could wait for ever */
-    if (gpu->context && cuda_gpu_enter(gpu, NULL) == TOMBAC_OK) {
-        for (cuda_lane *lane; (lane = gpu->lanes);) {
-            gpu->lanes = lane->next;
-            free_lane(gpu, lane);
-        }
-        if (gpu->memory) gpu->api.stream_destroy(gpu->memory);
+    /* Where the GPU is busy, the context must stay, and closing it could wait for ever; where it is broken, calls fail at once. */
+    bool busy = atomic_load(&gpu->busy);
+    if (gpu->context && cuda_gpu_enter_to_free(gpu)) cuda_graphs_drop(gpu);
+    for (cuda_lane *lane; (lane = gpu->lanes);) {
+        gpu->lanes = lane->next;
+        cuda_lane_free(gpu, lane);
     }
+    if (gpu->memory && !busy) gpu->api.stream_destroy(gpu->memory);
     if (gpu->has_mutex) {
         pthread_mutex_destroy(&gpu->mutex);
+        pthread_mutex_destroy(&gpu->collecting);
         pthread_cond_destroy(&gpu->released);
     }
-    if (gpu->context) gpu->api.context_release(gpu->device);
+    if (gpu->context && !busy) gpu->api.context_release(gpu->device);
     gpu->context = NULL;
-    cuda_api_close(&gpu->api);
+    free(gpu->broken);
+    if (!busy) cuda_api_close(&gpu->api);
 }
 
 static tombac_status open_device(cuda_gpu *gpu, size_t number, tombac_error **error)
@@ -97,6 +107,7 @@ static tombac_status open_device(cuda_gpu *gpu, size_t number, tombac_error **er
     if (!result && number >= (size_t)count)
         return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "no cuda device %zu: NVIDIA's driver finds %d GPU%s",
             number, count, count == 1 ? "" : "s");
+    if (!result) result = gpu->api.driver_version(&gpu->driver_version);
     if (!result) result = gpu->api.device_get(&gpu->device, (int)number);
     if (!result) result = gpu->api.device_memory(&gpu->size, gpu->device);
     if (!result) result = gpu->api.device_attribute(&major, CUDA_ATTRIBUTE_MAJOR, gpu->device);
@@ -109,7 +120,10 @@ static tombac_status open_device(cuda_gpu *gpu, size_t number, tombac_error **er
             "no cuda device: the GPU has compute capability %d.%d, kernels need 8.0 or later", major, minor);
     result = gpu->api.context_retain(&gpu->context, gpu->device);
     if (result) gpu->context = NULL;
-    return cuda_api_check(&gpu->api, result, "opening the GPU", error);
+    return cuda_is_final(result)
+               ? tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,
+                     "no cuda device: a kernel failed in this process (CUDA's error %d), after which it cannot use the GPU", result)
+               : cuda_api_check(&gpu->api, result, "opening the GPU", error);
 }
 
 /* Freed memory stays in the driver's pool, so that buffers that come and go are cheap. */
@@ -127,8 +141,9 @@ static tombac_status open_memory(cuda_gpu *gpu, tombac_error **error)
 
 tombac_status cuda_gpu_open(cuda_gpu *gpu, size_t number, tombac_error **error)
 {
-    *gpu = (cuda_gpu){.has_mutex = true};
+    *gpu = (cuda_gpu){.has_mutex = true, .number = number};
     pthread_mutex_init(&gpu->mutex, NULL);
+    pthread_mutex_init(&gpu->collecting, NULL);
     pthread_cond_init(&gpu->released, NULL);
     tombac_status status = cuda_api_open(&gpu->api, error);
     if (status == TOMBAC_OK) status = open_device(gpu, number, error);
@@ -137,11 +152,17 @@ tombac_status cuda_gpu_open(cuda_gpu *gpu, size_t number, tombac_error **error)
     return status;
 }
 
+bool cuda_gpu_enter_to_free(cuda_gpu *gpu)
+{
+    return !atomic_load(&gpu->busy) && gpu->api.context_set(gpu->context) >= 0; /* whatever it says */
+}
+
 tombac_status cuda_gpu_enter(cuda_gpu *gpu, tombac_error **error)
 {
     if (atomic_load(&gpu->busy))
         return tb_fail(error, TOMBAC_ERROR_TIMEOUT,
             "the GPU is still busy with a launch that ran past its time limit; it is free when this process "
             "ends");
-    return cuda_api_check(&gpu->api, gpu->api.context_set(gpu->context), "entering the GPU", error);
+    tombac_status status = cuda_check_alive(gpu, error);
+    return status == TOMBAC_OK ? cuda_check(gpu, gpu->api.context_set(gpu->context), "entering the GPU", error) : status;
 }

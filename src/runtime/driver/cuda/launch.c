@@ -1,16 +1,17 @@
 /* Launches: bindings become parameters, the grid is placed, what kernels say is read.
  *
- * Launches that come together, as those of a sequence, follow each other on one stream and are waited for
- * once; but one that writes records or has a time limit is waited for before the next. CUDA graphs would gain
- * nothing: an operation runs once, and making a graph costs more than the launches that it stands for. A
- * launch that passes its time limit cannot be stopped: what it uses is left to it. */
+ * Launches that come together, as those of a sequence, follow each other on one stream and are waited for once: all are made ready,
+ * then started, as a graph if the same came before (graph.c). But where one writes records or has a time limit, each is waited for
+ * before the next. Arguments by value are read from the host's memory: what the GPU has newer of them is brought there first, and
+ * what an earlier launch of the sequence writes is waited for. A launch that passes its time limit cannot be stopped: what it uses is
+ * left to it. */
 #include "runtime/driver/cuda/cuda.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { ALIGNED = 16 };
+enum { ALIGNED = 16, LINE = 128 };
 #define SPIN_SECONDS 2e-4 /* short kernels end while their waiter would fall asleep */
 enum { MAX_PLACED = 65535 }; /* threadgroups in y and z, as CUDA counts them */
 #define MAX_GRID_X UINT64_C(0x7fffffff)
@@ -23,6 +24,8 @@ typedef struct batch {
     cuda_stream *stream;
     cuda_uses uses;
     void **parameters; /* addresses of the values; of one launch after the other */
+    size_t *sizes;     /* of the parameters */
+    size_t parameter_count;
     uint64_t *values;
     bool ran;       /* everything so far, to its end */
     bool abandoned; /* the GPU may still be at work */
@@ -31,7 +34,7 @@ typedef struct batch {
 
 static tombac_status check(const batch *b, cuda_result result, const char *doing)
 {
-    return cuda_api_check(b->api, result, doing, b->error);
+    return cuda_check(b->gpu, result, doing, b->error);
 }
 
 /* ---- Records ---- */
@@ -67,6 +70,38 @@ static tombac_status read_records(batch *b, const cuda_code *code, const rt_run 
 
 /* ---- One launch ---- */
 
+/* Whether the launch takes by value what an earlier one of the batch writes. */
+static bool reads_written(const batch *b, const cuda_code *code, const rt_run *run)
+{
+    for (size_t i = 0; i < code->manifest->argument_count; i++) {
+        const rt_memory *memory = code->kinds[i] == 'v' ? run->bindings[i].memory : NULL;
+        if (memory && cuda_uses_written(&b->uses, memory)) return true;
+    }
+    return false;
+}
+
+/* Arguments by value, from the GPU where that has them newer. Earlier launches that write them have ended. */
+static tombac_status bring_values(batch *b, const cuda_code *code, const rt_run *run)
+{
+    tombac_status status = TOMBAC_OK;
+    for (size_t i = 0; i < code->manifest->argument_count && status == TOMBAC_OK; i++) {
+        const rt_binding *binding = &run->bindings[i];
+        if (code->kinds[i] != 'v' || !binding->memory) continue;
+        const cuda_use *written = cuda_uses_written(&b->uses, binding->memory);
+        if (!written) {
+            status = cuda_mirror_to_host(b->gpu, binding->memory, b->error);
+            if (status == TOMBAC_OK) status = cuda_gpu_enter(b->gpu, b->error);
+            continue;
+        }
+        size_t offset = (size_t)((char *)binding->address - (char *)binding->memory->contents);
+        cuda_result result =
+            b->api->download(binding->address, written->address + offset, code->manifest->arguments[i].size, b->stream);
+        if (!result) result = b->api->stream_wait(b->stream);
+        status = check(b, result, "reading an argument");
+    }
+    return status;
+}
+
 static bool are_multiples(const cuda_code *code, const rt_run *run)
 {
     uint64_t rest = 0;
@@ -79,34 +114,48 @@ static bool are_multiples(const cuda_code *code, const rt_run *run)
     return rest % ALIGNED == 0;
 }
 
+static bool is_plain(const cuda_code *code, const rt_run *run, uint32_t threads)
+{
+    const tb_dispatch *d = &run->dispatch;
+    for (int i = 0; i < 3; i++)
+        if (d->threads_per_grid[i] % d->dispatch_threads_per_threadgroup[i]) return false;
+    return threads % TB_SIMD_WIDTH == 0 && threads <= code->plain_threads && are_multiples(code, run);
+}
+
+static void add_parameter(batch *b, void *value, size_t size)
+{
+    b->parameters[b->parameter_count] = value;
+    b->sizes[b->parameter_count++] = size;
+}
+
+/* *aligned: all buffers are. */
 static tombac_status bind_arguments(
-    batch *b, const cuda_code *code, const rt_run *run, tb_cuda_launch *launch, cuda_function **function)
+    batch *b, const cuda_code *code, const rt_run *run, tb_cuda_launch *launch, bool *aligned)
 {
     const rt_manifest *manifest = code->manifest;
-    size_t n = 0, offset = manifest->static_threadgroup_memory;
-    bool aligned = code->unaligned && are_multiples(code, run);
+    size_t offset = manifest->static_threadgroup_memory;
     tombac_status status = TOMBAC_OK;
-    b->parameters[n++] = launch;
+    b->parameter_count = 0;
+    add_parameter(b, launch, sizeof *launch);
     for (size_t i = 0; i < manifest->argument_count && status == TOMBAC_OK; i++) {
         const rt_binding *binding = &run->bindings[i];
         switch (code->kinds[i]) {
         case 'p':
             status =
                 cuda_uses_find(&b->uses, binding, manifest->arguments[i].writable, &b->values[i], b->error);
-            aligned = aligned && b->values[i] % ALIGNED == 0;
-            b->parameters[n++] = &b->values[i];
+            *aligned = *aligned && b->values[i] % ALIGNED == 0;
+            add_parameter(b, &b->values[i], sizeof b->values[i]);
             break;
-        case 'v': b->parameters[n++] = binding->address; break;
+        case 'v': add_parameter(b, binding->address, manifest->arguments[i].size); break;
         case 't':
             offset = (offset + 15) / 16 * 16;
             b->values[i] = offset;
-            b->parameters[n++] = &b->values[i];
+            add_parameter(b, &b->values[i], sizeof(uint32_t)); /* little endian */
             offset += binding->size;
             break;
         default: break;
         }
     }
-    *function = aligned || !code->unaligned ? code->function : code->unaligned;
     return status;
 }
 
@@ -128,21 +177,37 @@ static tombac_status place(const rt_run *run, tb_cuda_launch *launch, unsigned g
     return TOMBAC_OK;
 }
 
-static tombac_status start(batch *b, const cuda_code *code, const rt_run *run)
+/* Everything that the launch needs, but for the launch itself; the parameters refer to *launch. */
+static tombac_status prepare(
+    batch *b, const cuda_code *code, const rt_run *run, tb_cuda_launch *launch, cuda_start *start)
 {
-    tb_cuda_launch launch = {.dispatch = run->dispatch};
-    unsigned grid[3] = {0};
-    tombac_status status = code->records ? make_records(b, &launch) : TOMBAC_OK;
-    cuda_function *function = NULL;
-    if (status == TOMBAC_OK) status = bind_arguments(b, code, run, &launch, &function);
-    if (status == TOMBAC_OK) status = place(run, &launch, grid, b->error);
+    memset(launch, 0, sizeof *launch);
+    launch->dispatch = run->dispatch;
+    tombac_status status = code->records ? make_records(b, launch) : TOMBAC_OK;
+    bool aligned = true;
+    if (status == TOMBAC_OK) status = bring_values(b, code, run);
+    if (status == TOMBAC_OK) status = bind_arguments(b, code, run, launch, &aligned);
+    if (status == TOMBAC_OK) status = place(run, launch, start->grid, b->error);
     if (status != TOMBAC_OK) return status;
     const uint32_t *size = run->dispatch.dispatch_threads_per_threadgroup;
-    unsigned block = (size[0] * size[1] * size[2] + TB_SIMD_WIDTH - 1) / TB_SIMD_WIDTH * TB_SIMD_WIDTH;
+    uint32_t threads = size[0] * size[1] * size[2];
+    bool plain = aligned && !launch->linear && is_plain(code, run, threads);
+    start->block = (threads + TB_SIMD_WIDTH - 1) / TB_SIMD_WIDTH * TB_SIMD_WIDTH;
+    start->function = plain ? code->plain : code->general;
+    start->shared = (unsigned)((run->threadgroup_memory + LINE - 1) / LINE * LINE);
+    return TOMBAC_OK;
+}
+
+static tombac_status start(batch *b, const cuda_code *code, const rt_run *run)
+{
+    tb_cuda_launch launch;
+    cuda_start s;
+    tombac_status status = prepare(b, code, run, &launch, &s);
+    if (status != TOMBAC_OK) return status;
     cuda_result result = run->seconds ? b->api->event_record(b->lane->begin, b->stream) : 0;
     if (!result)
-        result = b->api->launch(function, grid[0], grid[1], grid[2], block, 1, 1,
-            (unsigned)run->threadgroup_memory, b->stream, b->parameters, NULL);
+        result = b->api->launch(s.function, s.grid[0], s.grid[1], s.grid[2], s.block, 1, 1, s.shared, b->stream,
+            b->parameters, NULL);
     if (!result && run->seconds) result = b->api->event_record(b->lane->end, b->stream);
     return check(b, result, "starting the kernel");
 }
@@ -183,15 +248,64 @@ static void measure(batch *b, const rt_run *run)
         *run->seconds = 1e-3 * (double)milliseconds;
 }
 
-/* Starts one launch, and waits for it where the next must not start before. */
-static tombac_status step(batch *b, const cuda_code *code, const rt_run *run, bool last)
+/* One launch by itself. */
+static tombac_status run_one(batch *b, const cuda_code *code, const rt_run *run)
 {
+    b->ran = false;
     tombac_status status = start(b, code, run);
-    if (status != TOMBAC_OK || !(last || code->records || run->time_limit > 0 || run->seconds)) return status;
+    if (status != TOMBAC_OK) return status;
     status = wait(b, run->time_limit);
     b->ran = status == TOMBAC_OK;
     if (b->ran) measure(b, run);
     return b->ran && code->records ? read_records(b, code, run) : status;
+}
+
+/* ---- Several launches ---- */
+
+/* None needs to be waited for before the next. */
+static bool go_together(rt_code *const *codes, const rt_run *const *runs, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (((const cuda_code *)codes[i])->records || runs[i]->time_limit > 0 || runs[i]->seconds) return false;
+    return count > 1;
+}
+
+/* Runs the script to its end and empties it. */
+static tombac_status run_script(batch *b, cuda_script *script)
+{
+    cuda_graph *graph = NULL;
+    b->ran = false;
+    tombac_status status = cuda_script_run(b->gpu, script, b->stream, &graph, b->error);
+    if (status == TOMBAC_OK) status = wait(b, 0);
+    b->ran = status == TOMBAC_OK;
+    cuda_graph_return(b->gpu, graph);
+    cuda_script_free(script);
+    *script = (cuda_script){0};
+    return status;
+}
+
+static tombac_status run_together(
+    batch *b, rt_code *const *codes, const rt_run *const *runs, size_t count, size_t *failed)
+{
+    cuda_script script = {0};
+    tombac_status status = TOMBAC_OK;
+    for (size_t i = 0; i < count && status == TOMBAC_OK; i++) {
+        const cuda_code *code = (const cuda_code *)codes[i];
+        tb_cuda_launch launch;
+        cuda_start start;
+        *failed = count; /* it may be any */
+        if (script.count && reads_written(b, code, runs[i])) status = run_script(b, &script);
+        if (status != TOMBAC_OK) break;
+        *failed = i;
+        status = prepare(b, code, runs[i], &launch, &start);
+        if (status == TOMBAC_OK) cuda_script_add(&script, &start, b->parameters, b->sizes, b->parameter_count);
+    }
+    if (status == TOMBAC_OK) {
+        *failed = count;
+        status = run_script(b, &script);
+    }
+    cuda_script_free(&script);
+    return status;
 }
 
 /* ---- All ---- */
@@ -205,8 +319,9 @@ static tombac_status open_batch(batch *b, rt_code *const *codes, size_t count)
         if (arguments > most) most = arguments;
     }
     b->parameters = calloc(most + 2, sizeof *b->parameters);
+    b->sizes = calloc(most + 2, sizeof *b->sizes);
     b->values = calloc(most + 1, sizeof *b->values);
-    if (!b->parameters || !b->values) return tb_fail_memory(b->error);
+    if (!b->parameters || !b->sizes || !b->values) return tb_fail_memory(b->error);
     tombac_status status = cuda_lane_take(b->gpu, &b->lane, b->error);
     if (status != TOMBAC_OK) return status;
     b->stream = b->lane->stream;
@@ -220,8 +335,12 @@ static tombac_status close_batch(batch *b, tombac_status status)
     if (status != TOMBAC_OK && !b->abandoned && !b->ran && b->lane) b->ran = !b->api->stream_wait(b->stream);
     tombac_status closed =
         cuda_uses_close(&b->uses, b->ran, b->abandoned, status == TOMBAC_OK ? b->error : NULL);
-    if (!b->abandoned) cuda_lane_return(b->gpu, b->lane);
+    if (b->abandoned)
+        cuda_lane_free(b->gpu, b->lane); /* the GPU is busy */
+    else
+        cuda_lane_return(b->gpu, b->lane);
     free(b->parameters);
+    free(b->sizes);
     free(b->values);
     return status == TOMBAC_OK ? closed : status;
 }
@@ -230,12 +349,16 @@ tombac_status cuda_run_all(cuda_gpu *gpu, rt_code *const *codes, const rt_run *c
     size_t *failed, tombac_error **error)
 {
     batch b = {.gpu = gpu, .api = &gpu->api, .error = error};
+    cuda_running running = {.codes = codes, .count = count};
+    cuda_running_begin(gpu, &running);
     tombac_status status = open_batch(&b, codes, count);
-    for (size_t i = 0; i < count && status == TOMBAC_OK; i++) {
-        bool waited = i == 0 || b.ran;
-        b.ran = false;
-        status = step(&b, (const cuda_code *)codes[i], runs[i], i + 1 == count);
-        *failed = waited || b.ran ? i : count; /* else it may be one before it */
+    bool together = go_together(codes, runs, count);
+    if (status == TOMBAC_OK && together) status = run_together(&b, codes, runs, count, failed);
+    for (size_t i = 0; i < count && status == TOMBAC_OK && !together; i++) {
+        *failed = i;
+        status = run_one(&b, (const cuda_code *)codes[i], runs[i]);
     }
-    return close_batch(&b, status);
+    status = close_batch(&b, status);
+    cuda_running_end(gpu, &running);
+    return status;
 }

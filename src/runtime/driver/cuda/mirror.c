@@ -26,7 +26,7 @@ struct cuda_mirror {
 
 static tombac_status check(cuda_gpu *gpu, cuda_result result, const char *doing, tombac_error **error)
 {
-    return cuda_api_check(&gpu->api, result, doing, error);
+    return cuda_check(gpu, result, doing, error);
 }
 
 /* ---- The list ---- */
@@ -110,8 +110,8 @@ static tombac_status fetch(cuda_gpu *gpu, cuda_mirror *mirror, cuda_stream *stre
 
 /* ---- Launches ---- */
 
-tombac_status cuda_mirror_use(
-    cuda_gpu *gpu, rt_memory *memory, cuda_stream *stream, cuda_address *address, tombac_error **error)
+tombac_status cuda_mirror_use(cuda_gpu *gpu, rt_memory *memory, bool overwritten, cuda_stream *stream,
+    cuda_address *address, tombac_error **error)
 {
     cuda_mirror *mirror = hold(gpu, memory);
     if (!mirror) return tb_fail_memory(error);
@@ -119,7 +119,7 @@ tombac_status cuda_mirror_use(
     bool shared = atomic_load(&memory->shared), known = mirror->address;
     tombac_status status = place(gpu, mirror, error);
     bool stale =
-        !mirror->in_place && memory->size && (mirror->device_stale || (shared && !mirror->host_stale));
+        !mirror->in_place && memory->size && !overwritten && (mirror->device_stale || (shared && !mirror->host_stale));
     if (stale && known && shared) register_host(gpu, mirror); /* it will be copied again and again */
     if (status == TOMBAC_OK && stale)
         status = check(gpu, gpu->api.upload(mirror->address, memory->contents, memory->size, stream),
@@ -145,6 +145,19 @@ tombac_status cuda_mirror_release(
     pthread_mutex_unlock(&mirror->mutex);
     let_go(gpu, mirror);
     return status;
+}
+
+bool cuda_mirror_is_there(cuda_gpu *gpu, rt_memory *memory)
+{
+    pthread_mutex_lock(&gpu->mutex);
+    cuda_mirror *mirror = memory->mirror;
+    pthread_mutex_unlock(&gpu->mutex);
+    if (!mirror) return false;
+    pthread_mutex_lock(&mirror->mutex);
+    bool there = mirror->address && !mirror->in_place && !mirror->device_stale;
+    bool unseen = atomic_load(&memory->shared) && !mirror->host_stale; /* changes by the host */
+    pthread_mutex_unlock(&mirror->mutex);
+    return there && !unseen;
 }
 
 /* ---- The host ---- */
@@ -199,7 +212,7 @@ void cuda_mirror_drop(void *state, rt_memory *memory)
     unlink_mirror(gpu, mirror);
     while (mirror->users) pthread_cond_wait(&gpu->released, &gpu->mutex); /* somebody is moving it out */
     pthread_mutex_unlock(&gpu->mutex);
-    if (cuda_gpu_enter(gpu, NULL) == TOMBAC_OK) { /* else the GPU may still be at work on it */
+    if (cuda_gpu_enter_to_free(gpu)) { /* else the GPU may still be at work on it */
         displace(gpu, mirror);
         if (mirror->registered) gpu->api.host_unregister(memory->contents);
     }

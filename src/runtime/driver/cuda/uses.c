@@ -38,7 +38,7 @@ static tombac_status copy_bytes(
     *address = made->address + (uint64_t)((char *)binding->address - (char *)binding->buffer);
     cuda_result result =
         uses->gpu->api.upload(made->address, binding->buffer, binding->buffer_size, uses->stream);
-    return cuda_api_check(&uses->gpu->api, result, "copying an argument to the GPU", error);
+    return cuda_check(uses->gpu, result, "copying an argument to the GPU", error);
 }
 
 tombac_status cuda_uses_find(
@@ -50,7 +50,7 @@ tombac_status cuda_uses_find(
         cuda_use *made = &uses->list[uses->count];
         *made = (cuda_use){.memory = binding->memory};
         tombac_status status =
-            cuda_mirror_use(uses->gpu, binding->memory, uses->stream, &made->address, error);
+            cuda_mirror_use(uses->gpu, binding->memory, false, uses->stream, &made->address, error);
         if (status != TOMBAC_OK) return status;
         *slot = (uint32_t)++uses->count;
     }
@@ -58,6 +58,12 @@ tombac_status cuda_uses_find(
     use->writable |= writable;
     *address = use->address + (uint64_t)((char *)binding->address - (char *)binding->memory->contents);
     return TOMBAC_OK;
+}
+
+const cuda_use *cuda_uses_written(const cuda_uses *uses, const rt_memory *memory)
+{
+    uint32_t slot = *slot_of(uses, memory);
+    return slot && uses->list[slot - 1].writable ? &uses->list[slot - 1] : NULL;
 }
 
 tombac_status cuda_uses_close(cuda_uses *uses, bool ran, bool abandoned, tombac_error **error)

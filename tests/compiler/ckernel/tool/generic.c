@@ -82,3 +82,19 @@ kernel void atomics(const uint *x, atomic_uint *y)
     uint expected = 3;
     atomic_compare_exchange_weak_explicit(y, &expected, 4u, memory_order_relaxed, memory_order_relaxed);
 }
+
+// Enumerators and other integer constants of the file are values in contracts, unless a parameter has their name; enumerations are integers.
+// RUN contracts: emit --what reflection --kernel contracts
+// CHECK contracts: "requires": \[\s*"n <= 64",\s*"s == 4 \|\| s == \(-1\)",\s*"SQUARE > 0.5f && p.scale < 8 \* 2",\s*"len\(x\) >= 64 - n"\s*\]
+// CHECK contracts: "name": "s",[\s\S]*"type": "shape",\s*"scalar": "i32"
+enum shape { NONE = -1, ROUND = 4 };
+enum { LIMIT = 64, SQUARE = 9, scale = 5 };
+static const int eight = 8;
+struct settings {
+    float scale;
+};
+kernel requires(n <= LIMIT, s == ROUND || s == NONE, SQUARE > 0.5f && p.scale < eight * 2, len(x) >= LIMIT - n)
+void contracts(uint n, enum shape s, float SQUARE, struct settings p, float *x)
+{
+    x[0] = SQUARE + (float)n + (float)s + p.scale;
+}

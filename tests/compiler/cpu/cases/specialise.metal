@@ -43,7 +43,7 @@ kernel void values(device const float *in, constant arguments &a, device float *
 // RUN none FAILS 2: emit --what simd --kernel strided --argument 7=0x00
 // CHECK none: no argument in constant memory with index 7
 // RUN check FAILS 2: emit --what asm --engine check --kernel strided --argument 1=0x00
-// CHECK check: only the engine cpu specialises
+// CHECK check: only the engines cpu and cuda specialise
 // RUN size FAILS 2: emit --what simd --kernel strided --threadgroup 64,0,1
 // CHECK size: --threadgroup takes X,Y,Z
 // RUN large FAILS 2: emit --what simd --kernel strided --threadgroup 64,64,1

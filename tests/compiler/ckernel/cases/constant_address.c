@@ -1,0 +1,10 @@
+//@ check
+//? source error
+//: 8:16: error: function constant 'radius' cannot be changed, nor its address be taken
+#include <tombac/kernel.h>
+function_constant(0) uint radius;
+kernel void k(uint *x)
+{
+    uint *p = &radius;
+    x[0] = *p & radius;
+}
