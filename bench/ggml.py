@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """ggml's own processor code against its unmodified Metal kernels through Tombac: one thread each, same data, one process.
 
-Usage: ggml.py --checkout DIR --libraries DIR [--build FOLDER] [--rounds N] [--wall] [--filter TEXT] [--generic] [--json FILE]
+Usage: ggml.py --checkout DIR --libraries DIR [--build FOLDER] [--rounds N] [--wall | --single] [--filter TEXT] [--generic] [--json FILE]
 
 CHECKOUT is a checkout of ggml, LIBRARIES the folder of its shared libraries, built for this processor outside of this repository:
 
     cmake -S DIR -B /some/scratch -DCMAKE_BUILD_TYPE=Release -DGGML_NATIVE=ON -DGGML_OPENMP=OFF -DBUILD_SHARED_LIBS=ON
     cmake --build /some/scratch
 
-Times are of one thread's processor time (--wall: wall clock), minimum and median of interleaved rounds. The two results are
+Times are of one thread's processor time (--wall: wall clock), minimum and median of interleaved rounds. With --single a round is one
+run each, by wall clock: on a machine with other work the least of hundreds is one that nobody interrupted. The two results are
 compared (relative root mean square difference): ggml rounds the activations of matrix-vector products to 8 bits (q4) or half, its Metal
 kernels do not, so that column says how far the two are apart, and more than a case allows fails it."""
 import argparse
@@ -293,8 +294,13 @@ def now(wall):
     return time.process_time()
 
 
-def sample(run, wall):
+def sample(run, wall, single):
     """Seconds of one run, from as many as take 5 ms."""
+    if single:
+        run()
+        begin = time.perf_counter()
+        run()
+        return time.perf_counter() - begin
     count, begin, end = 0, now(wall), time.perf_counter() + 0.005
     while count == 0 or time.perf_counter() < end:
         run()
@@ -315,7 +321,7 @@ def measure(name, case, metal, g, options):
     like = spec[1][index]
     a, b = (x.reshape(-1).astype(np.float64) for x in (read(index), g.read(result, like)))
     difference = float(np.sqrt(np.mean((a - b) ** 2)) / max(np.sqrt(np.mean(b ** 2)), 1e-30))
-    times = [(sample(ours, options.wall), sample(theirs, options.wall)) for _ in range(options.rounds)]
+    times = [(sample(ours, options.wall, options.single), sample(theirs, options.wall, options.single)) for _ in range(options.rounds)]
     row = {"name": name, "difference": difference, "right": bool(difference <= allowed)}
     for key, values in zip(("tombac", "ggml"), zip(*times)):
         row[key] = {"minimum": min(values), "median": statistics.median(values)}
@@ -330,16 +336,19 @@ def main():
     parser.add_argument("--checkout", required=True)
     parser.add_argument("--libraries", required=True)
     parser.add_argument("--build", default=str(ROOT / "build"))
-    parser.add_argument("--rounds", type=int, default=11)
+    parser.add_argument("--rounds", type=int, help="default 11, or 300 with --single")
     parser.add_argument("--wall", action="store_true")
+    parser.add_argument("--single", action="store_true", help="one run a round, by wall clock: for machines with other work")
     parser.add_argument("--filter", default="")
     parser.add_argument("--generic", action="store_true", help="without background specialisation")
     parser.add_argument("--json")
     options = parser.parse_args()
+    options.rounds = options.rounds or (300 if options.single else 11)
+    clock = "single runs, wall clock" if options.single else "wall clock" if options.wall else "processor time"
     os.environ["TOMBAC_THREADS"] = "1"
     source = pathlib.Path(options.checkout) / "src"
     metal, g = Metal(options.build, source / "ggml-metal/ggml-metal.metal", source, generic=options.generic), Ggml(options.libraries)
-    print(f"{platform.node()}: load {os.getloadavg()[0]:.1f}, {time.strftime('%Y-%m-%d')}, {'wall clock' if options.wall else 'processor time'}, "
+    print(f"{platform.node()}: load {os.getloadavg()[0]:.1f}, {time.strftime('%Y-%m-%d')}, {clock}, "
           f"{options.rounds} rounds, milliseconds")
     print(f"{'':40}{'tombac':>10}{'ggml':>10}{'x ggml':>8}   difference")
     rows, wrong = [], 0

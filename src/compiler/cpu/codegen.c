@@ -3,7 +3,7 @@
  * The pass list is the study's "medium" one: the code that default<O2> makes is not faster, and it takes
  * three times as long. Both machine schedulers are off: on the huge straight-line blocks of this engine they
  * take most of the time and add spills. For their sake too token factors of stores are not merged without end: the code is
- * the same, the time to find it grew with the square of the stores. */
+ * the same, the time to find it grew with the square of the stores. Nor are instructions sunk, see keep_order. */
 #include "compiler/cpu/cpu.h"
 
 #include <llvm-c/Analysis.h>
@@ -23,7 +23,7 @@ static const char debug_passes[] = "function(mem2reg,instsimplify),always-inline
 void cpu_set_llvm_options(void)
 {
     const char *const arguments[] = {
-        "tombac", "-disable-post-ra", "-enable-misched=false", "-unroll-threshold=1500",
+        "tombac", "-disable-post-ra", "-enable-misched=false", "-disable-machine-sink", "-unroll-threshold=1500",
         "-combiner-tokenfactor-inline-limit=64"};
     LLVMParseCommandLineOptions(sizeof arguments / sizeof *arguments, arguments, "");
 }
@@ -50,7 +50,7 @@ tombac_status cpu_target_machine(const char *target, LLVMTargetMachineRef *machi
     return TOMBAC_OK;
 }
 
-/* Instcombine sinks instructions into the only block that uses them, as behind a loop's safe point, in the order in which
+/* Instcombine, like the pass for machine code, sinks instructions into the only block that uses them, as behind a loop's safe point, in the order in which
  * it meets them; code generation keeps the order of a block, and what the vectoriser emitted so that few registers are in
  * use at a time would need all of them. Scalar passes, which come before, sink. */
 static void keep_order(void)

@@ -8,29 +8,13 @@
 
 /* ---- Permutations ---- */
 
-/* Empty inline assembly: the same value, of which LLVM knows nothing any more. In pieces of one register. */
-static LLVMValueRef hide(cpu_kernel *k, LLVMValueRef v)
-{
-    LLVMTypeRef element = LLVMGetElementType(LLVMTypeOf(v));
-    int count = k->piece_bytes / (int)LLVMABISizeOfType(k->layout, element);
-    if (count > LANES) count = LANES;
-    LLVMTypeRef type = LLVMVectorType(element, (unsigned)count), signature = LLVMFunctionType(type, &type, 1, false);
-    LLVMValueRef nothing = LLVMGetInlineAsm(signature, "", 0, "=v,0", 4, false, false, LLVMInlineAsmDialectATT, false);
-    LLVMValueRef parts[LANES];
-    for (int i = 0; i < LANES / count; i++) {
-        LLVMValueRef part = cpu_slice(k, v, i * count, count);
-        parts[i] = LLVMBuildCall2(k->builder, signature, nothing, &part, 1, "");
-    }
-    return cpu_concat(k, parts, LANES / count, count);
-}
-
 /* What lanes read of each other: zero of inactive ones. LLVM 22 folds a load that zeroes under a mask into a permutation
  * that blends under the same mask, as if lanes stayed in their places (peephole-opt, on AVX-512); it must not see both. */
 static LLVMValueRef active_lanes(cpu_kernel *k, LLVMValueRef x)
 {
     if (k->mask == k->all) return x;
     x = cpu_mask_select(k, k->mask, x, LLVMConstNull(LLVMGetElementType(LLVMTypeOf(x))));
-    return k->piece_bytes == 64 ? hide(k, x) : x;
+    return k->piece_bytes == 64 ? cpu_hide(k, x) : x;
 }
 
 /* Lane l takes source[index[l]]; index is a <32 x i32> within 0 to 31. x86 moves bytes and words best as 32
@@ -123,7 +107,7 @@ static LLVMValueRef reduce_tree(cpu_kernel *k, const cpu_operation *op, LLVMValu
 static LLVMValueRef reduce_halves(cpu_kernel *k, const cpu_operation *op, LLVMValueRef v)
 {
     LLVMTypeRef half = LLVMGetElementType(LLVMTypeOf(v));
-    LLVMValueRef wide = hide(k, LLVMBuildFPExt(k->builder, v, cpu_vector_type(k, k->f32), ""));
+    LLVMValueRef wide = cpu_hide(k, LLVMBuildFPExt(k->builder, v, cpu_vector_type(k, k->f32), ""));
     LLVMValueRef result = reduce_tree(k, op, wide);
     return LLVMBuildFPTrunc(k->builder, result, op->width < LANES ? cpu_vector_type(k, half) : half, "");
 }

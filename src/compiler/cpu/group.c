@@ -21,7 +21,15 @@ typedef struct group {
     LLVMValueRef pointer; /* of the first access */
     cpu_shape shape;
     member members[MAX_MEMBERS]; /* ascending by delta */
+    LLVMValueRef rows[LANES];    /* one address per lane, once they are needed */
 } group;
+
+/* Members from `first` to `end` - 1, loaded together where the first of them stands in the program. */
+struct cpu_pending_run {
+    group *group;
+    int first, end, run;
+    unsigned align;
+};
 
 struct cpu_pending_store {
     group group;
@@ -99,8 +107,10 @@ static cpu_run describe(const group *g, int i, int run, unsigned align, int lane
         .shape = &g->shape};
 }
 
-static void row_addresses(cpu_kernel *k, const group *g, LLVMValueRef *rows)
+static const LLVMValueRef *row_addresses(cpu_kernel *k, group *g)
 {
+    LLVMValueRef *rows = g->rows;
+    if (rows[0]) return rows;
     LLVMValueRef addresses = cpu_vector(k, g->pointer);
     for (int lane = 0; lane < LANES; lane++) {
         int first = lane >> g->shape.bits << g->shape.bits;
@@ -108,6 +118,7 @@ static void row_addresses(cpu_kernel *k, const group *g, LLVMValueRef *rows)
                          ? LLVMBuildExtractElement(k->builder, addresses, cpu_int(k->i32, (uint64_t)lane), "")
                          : cpu_at(k, rows[first], cpu_shape_offset(&g->shape, lane - first));
     }
+    return rows;
 }
 
 /* Is the half used as a float only, and in its block? */
@@ -148,40 +159,71 @@ static void note_members(cpu_kernel *k, const group *g, int first, int end, cpu_
     for (int i = first; i < end; i++) cpu_note(k, g->members[i].value, decision);
 }
 
-/* All members with all lanes, into `values`, vectors of the memory type, or of floats that halves became. */
-static void load_whole(cpu_kernel *k, const group *g, LLVMValueRef *values)
+/* The run of `run` members from number i on with all lanes, into `values`: vectors of the memory type, or of floats that halves
+ * became. */
+static void load_run(cpu_kernel *k, group *g, int i, int run, unsigned align, LLVMValueRef *values)
 {
     int copies = cpu_shape_copies(&g->shape);
-    LLVMValueRef rows[LANES], bases[MAX_COPIES];
-    if (!copies) row_addresses(k, g, rows);
-    for (int c = 0; c < copies; c++) bases[c] = cpu_scalar(k, g->pointer, c, copies);
+    cpu_run r = describe(g, i, run, align, copies ? LANES / copies : LANES);
+    r.widen = run_is_widened(k, g, i, run);
+    if (!copies && run == 1 && g->size >= 4) {
+        LLVMValueRef at = cpu_at(k, cpu_vector(k, g->pointer), g->members[i].delta);
+        values[0] = cpu_gather(k, g->element, at, k->all, align);
+        return;
+    }
+    if (!copies) {
+        r.rows = row_addresses(k, g);
+        cpu_run_load(k, &r, values);
+        return;
+    }
+    LLVMValueRef parts[MAX_COPIES][32];
+    for (int c = 0; c < copies; c++) {
+        r.base = cpu_scalar(k, g->pointer, c, copies);
+        cpu_run_load(k, &r, parts[c]);
+    }
+    for (int e = 0; e < run; e++) {
+        LLVMValueRef joined[MAX_COPIES];
+        for (int c = 0; c < copies; c++) joined[c] = parts[c][e];
+        values[e] = cpu_concat(k, joined, copies, LANES / copies);
+    }
+}
+
+/* Number of the first member behind the run, which takes those in that read its last element again. */
+static int end_of_run(const group *g, int first, int run)
+{
+    int end = first + run;
+    while (end < g->count && g->members[end].delta == g->members[end - 1].delta) end++;
+    return end;
+}
+
+static cpu_decision decision_of(const group *g, int run)
+{
+    if (cpu_shape_copies(&g->shape)) return CPU_INTERLEAVED;
+    return run > 1 ? CPU_ROWS : g->size >= 4 ? CPU_GATHER : CPU_LANES;
+}
+
+static struct cpu_pending_run next_run(group *g, int first)
+{
+    struct cpu_pending_run p = {.group = g, .first = first};
+    p.run = run_at(g, first, &p.align);
+    p.end = end_of_run(g, first, p.run);
+    return p;
+}
+
+/* The members of one run, into `values`. */
+static void load_members(cpu_kernel *k, const struct cpu_pending_run *p, LLVMValueRef *values)
+{
+    load_run(k, p->group, p->first, p->run, p->align, values);
+    for (int e = p->run; e < p->end - p->first; e++) values[e] = values[p->run - 1];
+    note_members(k, p->group, p->first, p->end, decision_of(p->group, p->run));
+}
+
+static void load_whole(cpu_kernel *k, group *g, LLVMValueRef *values)
+{
     for (int i = 0; i < g->count;) {
-        unsigned align;
-        int run = run_at(g, i, &align);
-        cpu_run r = describe(g, i, run, align, copies ? LANES / copies : LANES);
-        r.widen = run_is_widened(k, g, i, run);
-        if (!copies && run == 1 && g->size >= 4) {
-            LLVMValueRef at = cpu_at(k, cpu_vector(k, g->pointer), g->members[i].delta);
-            values[i] = cpu_gather(k, g->element, at, k->all, align);
-        } else if (!copies) {
-            r.rows = rows;
-            cpu_run_load(k, &r, values + i);
-        } else {
-            LLVMValueRef parts[MAX_COPIES][32];
-            for (int c = 0; c < copies; c++) {
-                r.base = bases[c];
-                cpu_run_load(k, &r, parts[c]);
-            }
-            for (int e = 0; e < run; e++) {
-                LLVMValueRef joined[MAX_COPIES];
-                for (int c = 0; c < copies; c++) joined[c] = parts[c][e];
-                values[i + e] = cpu_concat(k, joined, copies, LANES / copies);
-            }
-        }
-        int first = i;
-        for (i += run; i < g->count && g->members[i].delta == g->members[i - 1].delta; i++)
-            values[i] = values[i - 1];
-        note_members(k, g, first, i, copies ? CPU_INTERLEAVED : run > 1 ? CPU_ROWS : g->size >= 4 ? CPU_GATHER : CPU_LANES);
+        struct cpu_pending_run p = next_run(g, i);
+        load_members(k, &p, values + i);
+        i = p.end;
     }
 }
 
@@ -234,7 +276,7 @@ static LLVMBasicBlockRef branch_on_full_mask(cpu_kernel *k, LLVMBasicBlockRef *p
     return end;
 }
 
-static void load_under_mask(cpu_kernel *k, const group *g, LLVMValueRef *values)
+static void load_under_mask(cpu_kernel *k, group *g, LLVMValueRef *values)
 {
     LLVMBasicBlockRef part, end, from[2];
     LLVMTypeRef type = cpu_vector_type(k, g->element);
@@ -276,8 +318,44 @@ static void store_under_mask(cpu_kernel *k, const group *g, const LLVMValueRef *
 
 /* ---- The two entries ---- */
 
+static void define_members(cpu_kernel *k, const group *g, int first, int end, const LLVMValueRef *values)
+{
+    for (int i = first; i < end; i++) {
+        cpu_value *value = g->members[i].value;
+        LLVMValueRef vector = values[i - first];
+        value->done = true;
+        if (LLVMGetElementType(LLVMTypeOf(vector)) == k->f32 && g->element != k->f32)
+            define_widened(k, value, vector);
+        else
+            cpu_define(k, value, 0, cpu_cast_vector(k, vector, g->type));
+    }
+}
+
+static void load_pending(cpu_kernel *k, const struct cpu_pending_run *p)
+{
+    LLVMValueRef values[MAX_MEMBERS];
+    load_members(k, p, values);
+    define_members(k, p->group, p->first, p->end, values);
+}
+
+/* Each run is loaded where it is needed first, lest all wait in registers for their turn. */
+static void plan_runs(cpu_kernel *k, const group *found)
+{
+    group *g = cpu_alloc(&k->job, 1, sizeof *g);
+    *g = *found;
+    for (int i = 0; i < g->count;) {
+        struct cpu_pending_run *p = cpu_alloc(&k->job, 1, sizeof *p);
+        *p = next_run(g, i);
+        for (; i < p->end; i++) g->members[i].value->pending_run = p;
+    }
+}
+
 bool cpu_group_load(cpu_kernel *k, cpu_value *value)
 {
+    if (value->pending_run) {
+        load_pending(k, value->pending_run);
+        return true;
+    }
     group g = {0};
     LLVMValueRef pointer = LLVMGetOperand(value->ir, 0);
     if (!start(k, &g, LLVMTypeOf(value->ir), pointer)) return false;
@@ -289,23 +367,19 @@ bool cpu_group_load(cpu_kernel *k, cpu_value *value)
     for (cpu_value *v = value; v < end && g.count < MAX_MEMBERS; v++) {
         if (v != value && cpu_may_write(v)) break;
         if (LLVMGetInstructionOpcode(v->ir) != LLVMLoad || LLVMTypeOf(v->ir) != g.type) continue;
-        if (!cpu_is_plain(v->ir) || v->done || v->copies) continue;
+        if (!cpu_is_plain(v->ir) || v->done || v->copies || v->pending_run) continue;
         cpu_canonical other = cpu_canonical_address(k, LLVMGetOperand(v->ir, 0));
         if (cpu_canonical_matches(&first, &other)) add_member(&g, v, other.constant - first.constant);
     }
     if (rows && g.count < 2 && (g.size >= 4 || k->mask != k->all)) return false;
-    LLVMValueRef values[MAX_MEMBERS];
-    if (k->mask == k->all)
-        load_whole(k, &g, values);
-    else
-        load_under_mask(k, &g, values);
-    for (int i = 0; i < g.count; i++) {
-        g.members[i].value->done = true;
-        if (LLVMGetElementType(LLVMTypeOf(values[i])) == k->f32 && g.element != k->f32)
-            define_widened(k, g.members[i].value, values[i]);
-        else
-            cpu_define(k, g.members[i].value, 0, cpu_cast_vector(k, values[i], g.type));
+    if (k->mask == k->all) {
+        plan_runs(k, &g);
+        load_pending(k, value->pending_run);
+        return true;
     }
+    LLVMValueRef values[MAX_MEMBERS];
+    load_under_mask(k, &g, values);
+    define_members(k, &g, 0, g.count, values);
     return true;
 }
 

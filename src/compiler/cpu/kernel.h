@@ -57,6 +57,7 @@ typedef struct cpu_value {
     bool crosses; /* used in another block */
     bool part_elsewhere; /* part of an address (affine.c, gather.c) in another block */
     bool done;    /* already emitted, together with an earlier instruction */
+    struct cpu_pending_run *pending_run; /* loaded together with others (group.c) */
     struct cpu_product *product; /* matrix products and their parts, see matrix.h */
     struct cpu_batch *batch;     /* matrix products that are emitted before this value */
     cpu_bundle *bundle;          /* kept as rows of matrices, together with others */
@@ -241,6 +242,8 @@ bool cpu_index_assumed(const cpu_kernel *k, LLVMValueRef index, uint64_t scale, 
 /* ---- Emission helpers (value.c) ---- */
 LLVMTypeRef cpu_vector_type(cpu_kernel *k, LLVMTypeRef type);
 LLVMValueRef cpu_int(LLVMTypeRef type, uint64_t value);
+/* Empty inline assembly: the same value, of which LLVM knows nothing any more. In pieces of one register. */
+LLVMValueRef cpu_hide(cpu_kernel *k, LLVMValueRef vector);
 LLVMValueRef cpu_splat(cpu_kernel *k, LLVMValueRef scalar);
 LLVMValueRef cpu_lane_numbers(cpu_kernel *k, LLVMTypeRef type);
 LLVMValueRef cpu_shuffle(cpu_kernel *k, LLVMValueRef a, LLVMValueRef b, const int *index, int count);

@@ -229,6 +229,22 @@ bool cpu_is_uniform(const cpu_kernel *k, LLVMValueRef ir)
     return cpu_shape_is_uniform(&s);
 }
 
+LLVMValueRef cpu_hide(cpu_kernel *k, LLVMValueRef v)
+{
+    LLVMTypeRef element = LLVMGetElementType(LLVMTypeOf(v));
+    int count = k->piece_bytes / (int)LLVMABISizeOfType(k->layout, element);
+    int lanes = (int)LLVMGetVectorSize(LLVMTypeOf(v));
+    if (count > lanes) count = lanes;
+    LLVMTypeRef type = LLVMVectorType(element, (unsigned)count), signature = LLVMFunctionType(type, &type, 1, false);
+    LLVMValueRef nothing = LLVMGetInlineAsm(signature, "", 0, "=v,0", 4, false, false, LLVMInlineAsmDialectATT, false);
+    LLVMValueRef parts[LANES];
+    for (int i = 0; i < lanes / count; i++) {
+        LLVMValueRef part = cpu_slice(k, v, i * count, count);
+        parts[i] = LLVMBuildCall2(k->builder, signature, nothing, &part, 1, "");
+    }
+    return cpu_concat(k, parts, lanes / count, count);
+}
+
 /* ---- Masks ---- */
 
 LLVMValueRef cpu_mask_bits(cpu_kernel *k, LLVMValueRef mask)

@@ -209,16 +209,27 @@ kernel void exchange_any(device const uint *in, device const uint *at, device ui
     out[x] = in[ulong(x) * stride + 3];
 }
 
-// Each lane's run of 16 halves: all of them in one group, through casts of the address, by whole registers. As floats, which
-// they all become, they are converted where they are loaded, and permuted then; as 16-bit numbers, words are put in order first.
+// Runs of halves, which all become floats: by whole registers, all accesses in one group, through casts of the address. Short ones
+// are converted where they are loaded, and permuted then. Of long ones words are put in order first, those of even lanes and of
+// odd lanes apart, and blended. Runs of 16-bit numbers are put in order as words.
+// RUN half-runs: emit --what simd --target x86-64-v4 --threadgroup 128,1,1 --kernel half_runs
+// CHECK half-runs: (%\d+) = load <16 x half>[^\n]*\n\s*%\d+ = fpext <16 x half> \1 to <16 x float>
+// NOT half-runs: shufflevector <\d+ x (half|i16)>
 // RUN half-rows: emit --what simd --target x86-64-v4 --threadgroup 128,1,1 --kernel half_rows
-// CHECK half-rows: (%\d+) = load <16 x half>[^\n]*\n\s*%\d+ = fpext <16 x half> \1 to <16 x float>
-// NOT half-rows: load <(4|8) x (half|i16|i32)>
+// CHECK half-rows: load <8 x i32>
+// CHECK half-rows: fpext <32 x half>
+// NOT half-rows: load <(4|8) x (half|i16)>
 // NOT half-rows: load (half|i16),
 // NOT half-rows: shufflevector <\d+ x (half|i16)>
+// RUN half-rows-asm: emit --what asm --engine cpu --target x86-64-v4 --threadgroup 128,1,1 --kernel half_rows
+// NOT half-rows-asm: vperm[it]2w|vpmovdw
 // RUN half-words: emit --what simd --target x86-64-v4 --threadgroup 128,1,1 --kernel half_words
 // CHECK half-words: load <16 x i32>
 // NOT half-words: load <(4|8) x (half|i16|i32)>
+kernel void half_runs(device const half4 *in, device float *out, uint i [[thread_index_in_threadgroup]])
+{
+    out[i] = dot(float4(in[i]), float4(1, 2, 3, 4));
+}
 kernel void half_rows(device const half4 *in, device float *out, uint i [[thread_index_in_threadgroup]])
 {
     float sum = 0;
