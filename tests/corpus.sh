@@ -101,13 +101,13 @@ checkout() {
         project 'mlx with tensors' "$d" '' --std metal4.0 -I "$d" -- "${files[@]}"
     elif [ -d "$d/candle-metal-kernels" ]; then
         mapfile -t files < <(metal_files "$d/candle-metal-kernels")
-        project candle "$d" "" -I "$d/candle-metal-kernels/src/metal_src" -I "$d/candle-metal-kernels/src" -- "${files[@]}"
+        project candle "$d" candle.py -I "$d/candle-metal-kernels/src/metal_src" -I "$d/candle-metal-kernels/src" -- "${files[@]}"
     elif [ -d "$d/gpt_oss/metal/source" ]; then
         mapfile -t files < <(metal_files "$d/gpt_oss/metal/source")
-        project gpt-oss "$d" "" -I "$d/gpt_oss/metal/source/include" -- "${files[@]}"
+        project gpt-oss "$d" gptoss.py -I "$d/gpt_oss/metal/source/include" -- "${files[@]}"
     elif [ -d "$d/aten/src/ATen/native/mps/kernels" ]; then
         mapfile -t files < <(metal_files "$d/aten/src/ATen/native/mps/kernels")
-        project pytorch "$d" "" -I "$d" -I "$d/aten/src" -- "${files[@]}"
+        project pytorch "$d" pytorch.py -I "$d" -I "$d/aten/src" -- "${files[@]}"
     elif [ -e "$d/OpenCL/inc_vendor.h" ]; then
         mapfile -t files < <(find "$d/OpenCL" -name '*.cl' ! -name 'inc_*' -type f | sort)
         hashcat "$d" "${files[@]}"

@@ -87,9 +87,9 @@ typedef enum tb_check_access {
 #define TB_CHECK_ORDERED (UINT32_C(1) << 17)
 /* GENERIC: a pointer whose memory is not known when the kernel is compiled. */
 typedef enum tb_check_space { TB_CHECK_GENERIC = 0, TB_CHECK_DEVICE = 1, TB_CHECK_THREADGROUP = 3 } tb_check_space;
+/* What is reported when the launch ends; FRESH_READ: of threadgroup memory that nothing wrote, found by the driver. */
 typedef enum tb_check_fault {
-    TB_CHECK_DIVISION_BY_ZERO, TB_CHECK_DIVISION_OVERFLOW, TB_CHECK_SIGNED_OVERFLOW,
-    TB_CHECK_FRESH_READ, /* of threadgroup memory; found by the driver */
+    TB_CHECK_DIVISION_BY_ZERO, TB_CHECK_DIVISION_OVERFLOW, TB_CHECK_SIGNED_OVERFLOW, TB_CHECK_FRESH_READ,
     TB_CHECK_FAULT_COUNT
 } tb_check_fault;
 

@@ -4,18 +4,19 @@
  *
  *     // tombac cuda: FUNCTION RECORDS KIND KIND ...; ARGUMENT.OFFSET.SIZE ARGUMENT.OFFSET.SIZE ...
  *
- * FUNCTION is the entry's name, RECORDS 1 where the kernel writes records (below), and each KIND tells how an
- * argument of the manifest is passed, in their order: "p" the device address (8 bytes), "v" by value (the
+ * FUNCTION is the entry's name, RECORDS 1 where the kernel writes records (below), and each KIND tells how
+ * an argument of the manifest is passed, in their order: "p" the device address (8 bytes), "v" by value (the
  * argument's bytes, as many as the manifest's `size`), "t" the offset of a block of threadgroup memory (4
- * bytes; the first begins behind the kernel's own variables, at the next multiple of 16), "-" not at all. The entry's parameters are a tb_cuda_launch followed by the arguments. Blocks are
- * one-dimensional, of whole SIMD-groups (the threadgroup's size rounded up); all threadgroup memory is
- * dynamic shared memory, of whole lines of 128 bytes. There are two entries, FUNCTION and FUNCTION with TB_CUDA_GENERAL behind it. The first is for
- * plain launches: `linear` is 0, every threadgroup is whole, its threads are whole SIMD-groups, buffers begin at multiples of
- * 16 bytes, and arguments hold multiples of 16 where the list after the semicolon says: integers of SIZE bytes at OFFSET in
- * argument number ARGUMENT of the manifest, which is passed by value. It may also take fewer threads in a threadgroup than the
- * second, which takes as many as the manifest says.
- * The global TB_CUDA_LITERALS, where there is one, lists the program's strings: pairs
- * of address and size (uint64_t). */
+ * bytes; the first begins behind the kernel's own variables, at the next multiple of 16), "-" not at all.
+ * The entry's parameters are a tb_cuda_launch followed by the arguments. Blocks are one-dimensional, of
+ * whole SIMD-groups (the threadgroup's size rounded up); all threadgroup memory is dynamic shared memory, of
+ * whole lines of 128 bytes. There are two entries, FUNCTION and FUNCTION with TB_CUDA_GENERAL behind it. The
+ * first is for plain launches: `linear` is 0, every threadgroup is whole, its threads are whole SIMD-groups,
+ * buffers begin at multiples of 16 bytes, and arguments hold multiples of 16 where the list after the
+ * semicolon says: integers of SIZE bytes at OFFSET in argument number ARGUMENT of the manifest, which is
+ * passed by value. It may also take fewer threads in a threadgroup than the second, which takes as many as
+ * the manifest says. The global TB_CUDA_LITERALS, where there is one, lists the program's strings: pairs of
+ * address and size (uint64_t). */
 #ifndef TB_ARTIFACT_CUDA_H
 #define TB_ARTIFACT_CUDA_H
 

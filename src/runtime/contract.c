@@ -178,7 +178,8 @@ static value load(reader *r, const char *name, tombac_type type, const void *fro
 
 static bool is_number(tombac_type type)
 {
-    return (type >= TOMBAC_TYPE_BOOL && type <= TOMBAC_TYPE_U64) || type == TOMBAC_TYPE_F16 || type == TOMBAC_TYPE_F32;
+    return (type >= TOMBAC_TYPE_BOOL && type <= TOMBAC_TYPE_U64) || type == TOMBAC_TYPE_F16 ||
+           type == TOMBAC_TYPE_F32;
 }
 
 static const rt_member *find_member(reader *r, const rt_member *members, size_t count, span name)
@@ -480,9 +481,9 @@ static tombac_status fail_relation(
     tb_text left = {0}, right = {0};
     append_value(r->left_value, &left);
     append_value(r->right_value, &right);
-    tombac_status status = tb_fail(error, TOMBAC_ERROR_CONTRACT, "kernel '%s' requires %s, but %.*s is %s and %.*s is %s",
-        manifest->kernel, relation, width(r->left), r->left.begin, tb_text_string(&left), width(r->right),
-        r->right.begin, tb_text_string(&right));
+    tombac_status status = tb_fail(error, TOMBAC_ERROR_CONTRACT,
+        "kernel '%s' requires %s, but %.*s is %s and %.*s is %s", manifest->kernel, relation, width(r->left),
+        r->left.begin, tb_text_string(&left), width(r->right), r->right.begin, tb_text_string(&right));
     tb_text_free(&left);
     tb_text_free(&right);
     return status;

@@ -87,6 +87,50 @@ static void run_fetch(cf_test *t, const int *p)
             cf_fail(t, "%s: the values returned for cell %u belong to no order of its threads", kernel, c);
 }
 
+/* How the threads are spread over the cells: all on one; most on one, some on none; two crowds; one each; at random. */
+enum { ONE, MOST, CROWDS, EACH, RANDOM, SPREADS };
+static const char *const spread_names[SPREADS] = {"one", "most", "crowds", "each", "random"};
+
+static uint32_t cell_of(int spread, uint32_t thread, uint32_t cells, uint64_t *seed)
+{
+    uint32_t number = (uint32_t)(cf_random(seed) >> 33);
+    switch (spread) {
+    case ONE: return 5;
+    case MOST: return number % 16 < 12 ? 9 : number % (2 * cells);
+    case CROWDS: return number % 2 ? 3 : number % 32 ? 11 : 12 + number % 7;
+    case EACH: return thread % cells;
+    default: return number % (cells + 3);
+    }
+}
+
+/* p: operation, signed, threadgroup memory, spread */
+static void run_update(cf_test *t, const int *p)
+{
+    enum { CELLS = 40, N = 500 };
+    operation o = (operation)p[0];
+    bool is_signed = p[1];
+    uint32_t in[N], at[N], cell[CELLS], expected[CELLS], cells = CELLS;
+    uint64_t seed = 77 + (uint64_t)o;
+    for (uint32_t c = 0; c < CELLS; c++) cell[c] = expected[c] = 0x89abcdef * (c + 1);
+    for (uint32_t i = 0; i < N; i++) {
+        in[i] = (uint32_t)cf_random(&seed);
+        if (o == AND) in[i] |= ~(1u << i % 32);
+        if (o == OR) in[i] &= 1u << i % 32;
+        at[i] = cell_of(p[3], i, CELLS, &seed);
+        if (at[i] < CELLS) expected[at[i]] = apply(o, is_signed, expected[at[i]], in[i]);
+    }
+    char kernel[64];
+    snprintf(kernel, sizeof kernel, "%s_update_%s_%s", p[2] ? "threadgroup" : "device", operation_names[o],
+        is_signed ? "int" : "uint");
+    cf_call call = call_of(kernel, N, p[2] ? N : 100);
+    cf_buffer(&call, 0, cell, sizeof cell);
+    cf_buffer(&call, 1, at, sizeof at);
+    cf_buffer(&call, 2, in, sizeof in);
+    cf_bytes(&call, 3, &cells, 4);
+    if (cf_run(t, &call))
+        cf_equal(t, is_signed ? TOMBAC_TYPE_I32 : TOMBAC_TYPE_U32, expected, cell, CELLS, "final value");
+}
+
 /* p: operation (add, sub, exchange) */
 static void run_float(cf_test *t, const int *p)
 {
@@ -281,6 +325,12 @@ void cf_family_atomics(cf_suite *suite)
                     cf_add(suite, run_fetch, CF_P(o, is_signed, local, shapes[s][0], shapes[s][1]),
                         "atomics.%s.%s.%s.%d-threads-%d-cells", local ? "threadgroup" : "device",
                         operation_names[o], is_signed ? "int" : "uint", shapes[s][1], shapes[s][0]);
+    for (int o = ADD; o < EXCHANGE; o++)
+        for (int is_signed = 0; is_signed < 2; is_signed++)
+            for (int local = 0; local < 2; local++)
+                for (int s = 0; s < SPREADS; s++)
+                    cf_add(suite, run_update, CF_P(o, is_signed, local, s), "atomics.%s.update.%s.%s.%s",
+                        local ? "threadgroup" : "device", operation_names[o], is_signed ? "int" : "uint", spread_names[s]);
     cf_add(suite, run_float, CF_P(ADD), "atomics.device.add.float");
     cf_add(suite, run_float, CF_P(SUB), "atomics.device.sub.float");
     cf_add(suite, run_float, CF_P(EXCHANGE), "atomics.device.exchange.float");

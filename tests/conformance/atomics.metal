@@ -35,6 +35,34 @@ using namespace metal;
 FETCH_INTEGER(int, int, atomic_int)
 FETCH_INTEGER(uint, uint, atomic_uint)
 
+// Updates whose result nobody looks at, at cells that many or few threads share; threads with a cell beyond do nothing.
+#define UPDATE(NAME, T, A, OPERATION)                                                                         \
+    kernel void device_update_##NAME(device A *cell [[buffer(0)]], const device uint *at [[buffer(1)]],       \
+        const device T *in [[buffer(2)]], constant uint &cells [[buffer(3)]], uint i [[thread_position_in_grid]]) \
+    {                                                                                                         \
+        if (at[i] < cells) OPERATION(&cell[at[i]], in[i], RELAXED);                                           \
+    }                                                                                                         \
+    kernel void threadgroup_update_##NAME(device T *cell [[buffer(0)]], const device uint *at [[buffer(1)]],  \
+        const device T *in [[buffer(2)]], constant uint &cells [[buffer(3)]], uint i [[thread_position_in_grid]]) \
+    {                                                                                                         \
+        threadgroup A local[64];                                                                              \
+        if (i < cells) atomic_store_explicit(&local[i], cell[i], RELAXED);                                    \
+        threadgroup_barrier(mem_flags::mem_threadgroup);                                                      \
+        if (at[i] < cells) OPERATION(&local[at[i]], in[i], RELAXED);                                          \
+        threadgroup_barrier(mem_flags::mem_threadgroup);                                                      \
+        if (i < cells) cell[i] = atomic_load_explicit(&local[i], RELAXED);                                    \
+    }
+#define UPDATE_INTEGER(SUFFIX, T, A)                                                                          \
+    UPDATE(add_##SUFFIX, T, A, atomic_fetch_add_explicit)                                                     \
+    UPDATE(sub_##SUFFIX, T, A, atomic_fetch_sub_explicit)                                                     \
+    UPDATE(min_##SUFFIX, T, A, atomic_fetch_min_explicit)                                                     \
+    UPDATE(max_##SUFFIX, T, A, atomic_fetch_max_explicit)                                                     \
+    UPDATE(and_##SUFFIX, T, A, atomic_fetch_and_explicit)                                                     \
+    UPDATE(or_##SUFFIX, T, A, atomic_fetch_or_explicit)                                                       \
+    UPDATE(xor_##SUFFIX, T, A, atomic_fetch_xor_explicit)
+UPDATE_INTEGER(int, int, atomic_int)
+UPDATE_INTEGER(uint, uint, atomic_uint)
+
 // Floats: device memory; additions of integers are exact in any order.
 #define FETCH_FLOAT(NAME, OPERATION)                                                                          \
     kernel void device_##NAME(device atomic_float *cell [[buffer(0)]], device float *old [[buffer(1)]],       \

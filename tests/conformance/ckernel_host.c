@@ -1,5 +1,5 @@
-/* Kernels of ckernel/ as functions of this program: those of language.c are the independent computation of their
- * results; those of together.c and numbers.c are compared with the models like a device. */
+/* Kernels of ckernel/ as functions of this program: those of language.c are the independent computation of
+ * their results; those of together.c and numbers.c are compared with the models like a device. */
 #include <string.h>
 
 #include "ckernel.h" /* first: <tombac/kernel.h> makes a macro of `kernel` */
@@ -71,7 +71,8 @@ void ck_host_scale(int type, const void *factor, const void *in, void *out, uint
 static void *bound(const cf_call *c, cf_binding_kind memory, uint32_t index)
 {
     for (size_t i = 0; i < c->binding_count; i++)
-        if ((c->bindings[i].kind == CF_THREADGROUP) == (memory == CF_THREADGROUP) && c->bindings[i].index == index)
+        if ((c->bindings[i].kind == CF_THREADGROUP) == (memory == CF_THREADGROUP) &&
+            c->bindings[i].index == index)
             return memory == CF_THREADGROUP ? calloc(1, c->bindings[i].size) : c->bindings[i].data;
     abort();
 }
@@ -88,7 +89,10 @@ static void run_reverse(const cf_call *c)
 
 /* The arguments of every other kernel are the buffers 0, 1, ...; `void *` becomes what the kernel takes. */
 #define ONE_OF(NAME, ...)                                                                                    \
-    static void run_##NAME(const cf_call *c) { RUN(NAME, __VA_ARGS__); }
+    static void run_##NAME(const cf_call *c)                                                                 \
+    {                                                                                                        \
+        RUN(NAME, __VA_ARGS__);                                                                              \
+    }
 ONE_OF(positions, AT(0))
 ONE_OF(votes, AT(0), AT(1))
 ONE_OF(last_arrives, AT(0), AT(1), AT(2), AT(3))
@@ -101,26 +105,25 @@ ONE_OF(functions, AT(0), AT(1), AT(2))
 #define OF_WORDS(T) ONE_OF(counters_##T, AT(0), AT(1), AT(2))
 #define OF_BITS(T) ONE_OF(counter_bits_##T, AT(0), AT(1))
 for_each_type(OF_EVERY, char, uchar, short, ushort, int, uint, long, ulong, half, float)
-for_each_type(OF_INTEGERS, char, uchar, short, ushort, int, uint, long, ulong)
-for_each_type(OF_MOVED, char, uchar, short, ushort, int, uint, half, float)
-for_each_type(OF_WORDS, int, uint, long, ulong, float)
-for_each_type(OF_BITS, int, uint, long, ulong)
+    for_each_type(OF_INTEGERS, char, uchar, short, ushort, int, uint, long, ulong)
+        for_each_type(OF_MOVED, char, uchar, short, ushort, int, uint, half, float)
+            for_each_type(OF_WORDS, int, uint, long, ulong, float)
+                for_each_type(OF_BITS, int, uint, long, ulong)
 
-static const struct {
+                    static const struct {
     const char *name;
     void (*run)(const cf_call *);
 } table_of_kernels[] = {
 #undef ONE_OF
 #define ONE_OF(NAME, ...) {#NAME, run_##NAME},
     {"reverse", run_reverse},
-    ONE_OF(positions, 0) ONE_OF(votes, 0) ONE_OF(last_arrives, 0) ONE_OF(multiply_float, 0) ONE_OF(multiply_half, 0)
-    ONE_OF(functions, 0)
-    for_each_type(OF_EVERY, char, uchar, short, ushort, int, uint, long, ulong, half, float)
-    for_each_type(OF_INTEGERS, char, uchar, short, ushort, int, uint, long, ulong)
-    for_each_type(OF_MOVED, char, uchar, short, ushort, int, uint, half, float)
-    for_each_type(OF_WORDS, int, uint, long, ulong, float)
-    for_each_type(OF_BITS, int, uint, long, ulong)
-};
+    ONE_OF(positions, 0) ONE_OF(votes, 0) ONE_OF(last_arrives, 0) ONE_OF(multiply_float, 0)
+        ONE_OF(multiply_half, 0) ONE_OF(functions, 0)
+            for_each_type(OF_EVERY, char, uchar, short, ushort, int, uint, long, ulong, half, float)
+                for_each_type(OF_INTEGERS, char, uchar, short, ushort, int, uint, long, ulong)
+                    for_each_type(OF_MOVED, char, uchar, short, ushort, int, uint, half, float)
+                        for_each_type(OF_WORDS, int, uint, long, ulong, float)
+                            for_each_type(OF_BITS, int, uint, long, ulong)};
 
 bool ck_host_run(const cf_call *call)
 {

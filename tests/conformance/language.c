@@ -308,6 +308,21 @@ static void run_lists(cf_test *t, const int *p)
     cf_equal(t, TOMBAC_TYPE_U32, wrapped, got, 8, "wrapped");
 }
 
+static void run_late_value(cf_test *t, const int *p)
+{
+    uint32_t in[64], expected[64] = {0}, got[64] = {0}, n = 9, never = 1000;
+    uint64_t seed = 5;
+    for (int i = 0; i < 64; i++) in[i] = (uint32_t)cf_random(&seed);
+    for (uint32_t i = 0; i < 64; i++)
+        for (uint32_t k = 0; k < n; k++) expected[i] += in[(i + k) % 64] * k;
+    cf_call call = call_of("late_value", 64, (uint32_t)p[0]);
+    cf_buffer(&call, 0, got, sizeof got);
+    cf_buffer(&call, 1, in, sizeof in);
+    cf_bytes(&call, 2, &n, 4);
+    cf_bytes(&call, 3, &never, 4);
+    if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_U32, expected, got, 64, "out");
+}
+
 static void run_likely(cf_test *t, const int *p)
 {
     enum { N = 100 };
@@ -325,21 +340,6 @@ static void run_likely(cf_test *t, const int *p)
     cf_buffer(&call, 0, got, sizeof got);
     cf_buffer(&call, 1, in, sizeof in);
     if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_I32, expected, got, N, "out");
-}
-
-static void run_late_value(cf_test *t, const int *p)
-{
-    uint32_t in[64], expected[64] = {0}, got[64] = {0}, n = 9, never = 1000;
-    uint64_t seed = 5;
-    for (int i = 0; i < 64; i++) in[i] = (uint32_t)cf_random(&seed);
-    for (uint32_t i = 0; i < 64; i++)
-        for (uint32_t k = 0; k < n; k++) expected[i] += in[(i + k) % 64] * k;
-    cf_call call = call_of("late_value", 64, (uint32_t)p[0]);
-    cf_buffer(&call, 0, got, sizeof got);
-    cf_buffer(&call, 1, in, sizeof in);
-    cf_bytes(&call, 2, &n, 4);
-    cf_bytes(&call, 3, &never, 4);
-    if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_U32, expected, got, 64, "out");
 }
 
 void cf_family_language(cf_suite *suite)

@@ -340,6 +340,20 @@ kernel void lists(device float *out [[buffer(0)]], device int *wrapped [[buffer(
     wrapped[6] = less.x, wrapped[7] = less.y;
 }
 
+// A variable that gets its value in the loop that reads it, and whose value of the first round nobody uses.
+kernel void late_value(device uint *out [[buffer(0)]], const device uint *in [[buffer(1)]], constant uint &n [[buffer(2)]],
+    constant uint &never [[buffer(3)]],
+    uint i [[thread_position_in_grid]])
+{
+    uint kept, total = 0;
+    for (uint k = 0; k < n; k++) {
+        kept = popcount(kept + in[i]) ^ in[(i + k) % 64];
+        if (k == never) total += kept;
+        total += in[(i + k) % 64] * k;
+    }
+    out[i] = total;
+}
+
 /* What only tells the optimiser something. */
 kernel void likely(device int *out [[buffer(0)]], const device int *in [[buffer(1)]], uint i [[thread_position_in_grid]])
 {
@@ -359,18 +373,4 @@ kernel void likely(device int *out [[buffer(0)]], const device int *in [[buffer(
     }
     while (x > 320) [[unlikely]] x -= 10;
     out[i] = x;
-}
-
-// A variable that gets its value in the loop that reads it, and whose value of the first round nobody uses.
-kernel void late_value(device uint *out [[buffer(0)]], const device uint *in [[buffer(1)]], constant uint &n [[buffer(2)]],
-    constant uint &never [[buffer(3)]],
-    uint i [[thread_position_in_grid]])
-{
-    uint kept, total = 0;
-    for (uint k = 0; k < n; k++) {
-        kept = popcount(kept + in[i]) ^ in[(i + k) % 64];
-        if (k == never) total += kept;
-        total += in[(i + k) % 64] * k;
-    }
-    out[i] = total;
 }

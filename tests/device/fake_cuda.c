@@ -4,7 +4,7 @@
  * copies. And programs that run on it fill the compile cache with the kernels of a device that this machine
  * does not have.
  *
- * $FAKE_CUDA: "sm_80" a GPU of compute capability 8.0 (else 9.0); "none" no GPU; "two" two of them; "memory" allocations fail; "dead" a
+ * $FAKE_CUDA: "sm_80", "sm_75" a GPU of compute capability 8.0, 7.5 (else 9.0); "none" no GPU; "two" two of them; "memory" allocations fail; "dead" a
  * kernel failed before; "old" the driver knows no such PTX; "fault" the launch fails as for an illegal address; "hang" it never ends; "jit" modules do not load; "fill"
  * a launch writes 0x5a into the first byte of every buffer that it gets by address, "small" the same with room for two
  * buffers; "two" and "slow" write too. */
@@ -104,6 +104,7 @@ EXPORT int cuDeviceTotalMem_v2(size_t *size, int device)
 }
 EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device)
 {
+    if (is("sm_75")) return *value = attribute == 75 ? 7 : 5, 0;
     *value = attribute == 75 ? (is("sm_80") ? 8 : 9) : attribute == 16 ? 132 : attribute == 39 ? 2048 : 0;
     return 0;
 }

@@ -1,6 +1,6 @@
 /* The cuda driver around a launch, on a stand-in for libcuda (fake_cuda.c; $FAKE_CUDA says how it behaves):
  * what it offers, compiles for, copies and reports. LD_LIBRARY_PATH must name the stand-in's folder, or
- * NO_DRIVER=1 be set. */
+ * NO_DRIVER=1 be set, or OLD_DRIVER=1 with the folder of one that has only cuInit. */
 #include "tombac/tombac.h"
 
 #include <dlfcn.h>
@@ -129,6 +129,19 @@ static void test_no_gpu(void **state)
     mode("none");
     refused("no cuda device: NVIDIA's driver finds no GPU");
     mode(NULL);
+}
+
+static void test_old_gpu(void **state)
+{
+    mode("sm_75");
+    refused_open("no cuda device: the GPU has compute capability 7.5, kernels need 8.0 or later");
+    mode(NULL);
+}
+
+/* On a library that has cuInit alone. */
+static void test_old_driver(void **state)
+{
+    refused("no cuda device: NVIDIA's driver is too old, it has no cuDriverGetVersion");
 }
 
 static void test_offered(void **state)
@@ -593,7 +606,7 @@ static void test_fault_of_many(void **state)
 }
 static void test_memory(void **state)
 {
-    expect("memory", TOMBAC_ERROR_MEMORY, "out of memory");
+    expect("memory", TOMBAC_ERROR_MEMORY, "allocating 64 bytes on the GPU: out of memory (CUDA_ERROR_OUT_OF_MEMORY)");
 }
 
 /* After a launch that was given up the device refuses work, as CUDA's calls could wait for ever. */
@@ -677,7 +690,7 @@ static void test_code_is_kept(void **state)
 int main(void)
 {
     static const struct CMUnitTest without[] = {cmocka_unit_test(test_no_driver)};
-    static const struct CMUnitTest with[] = {cmocka_unit_test(test_no_gpu), cmocka_unit_test(test_offered),
+    static const struct CMUnitTest with[] = {cmocka_unit_test(test_no_gpu), cmocka_unit_test(test_old_gpu), cmocka_unit_test(test_offered),
         cmocka_unit_test(test_target), cmocka_unit_test(test_several), cmocka_unit_test(test_copies),
         cmocka_unit_test(test_lazy), cmocka_unit_test(test_bare_pointer), cmocka_unit_test(test_views_share),
         cmocka_unit_test(test_no_copy), cmocka_unit_test(test_eviction), cmocka_unit_test(test_entries),
@@ -685,6 +698,8 @@ int main(void)
         cmocka_unit_test(test_sequence), cmocka_unit_test(test_sequence_fails), cmocka_unit_test(test_fault), cmocka_unit_test(test_fault_of_many),
         cmocka_unit_test(test_code_is_kept),
         cmocka_unit_test(test_memory), cmocka_unit_test(test_hang), cmocka_unit_test(test_jit)};
+    static const struct CMUnitTest old[] = {cmocka_unit_test(test_old_driver)};
+    if (getenv("OLD_DRIVER")) return cmocka_run_group_tests(old, NULL, NULL);
     return getenv("NO_DRIVER") ? cmocka_run_group_tests(without, NULL, NULL)
                                : cmocka_run_group_tests(with, NULL, NULL);
 }

@@ -239,6 +239,8 @@ void test_grids(void)
         test_matmul(n, n + 3, 40, i % 2);
         test_convolve((tombac_convolution){(uint32_t)n, (uint32_t)n + 2, 3, 5});
         test_convolve((tombac_convolution){(uint32_t)n, 3, 4, 2});
+        test_convolve((tombac_convolution){(uint32_t)n + 2, (uint32_t)n + 4, 3, 3});
+        test_convolve((tombac_convolution){(uint32_t)n + 70, 8, 5, 5});
         test_heat(n, n + 1, i);
         test_nbody(n, i % 3);
     }

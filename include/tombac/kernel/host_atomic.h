@@ -21,8 +21,14 @@ typedef _Atomic(float) atomic_float;
 
 /* Sums of integers wrap, which C's own + of signed ones does not. */
 #define TOMBAC_HOST_SUMS(T, U)                                                                               \
-    TOMBAC_HOST_FN T tombac_host_plus_##T(T x, T y) { return (T)((U)x + (U)y); }                             \
-    TOMBAC_HOST_FN T tombac_host_minus_##T(T x, T y) { return (T)((U)x - (U)y); }
+    TOMBAC_HOST_FN T tombac_host_plus_##T(T x, T y)                                                          \
+    {                                                                                                        \
+        return (T)((U)x + (U)y);                                                                             \
+    }                                                                                                        \
+    TOMBAC_HOST_FN T tombac_host_minus_##T(T x, T y)                                                         \
+    {                                                                                                        \
+        return (T)((U)x - (U)y);                                                                             \
+    }
 TOMBAC_HOST_SUMS(int, uint)
 TOMBAC_HOST_SUMS(uint, uint)
 TOMBAC_HOST_SUMS(long, ulong)
@@ -30,8 +36,12 @@ TOMBAC_HOST_SUMS(ulong, ulong)
 TOMBAC_HOST_SUMS(float, float)
 #undef TOMBAC_HOST_SUMS
 #define TOMBAC_HOST_SUM_OF(x, WHAT)                                                                          \
-    _Generic((x), int: tombac_host_##WHAT##_int, uint: tombac_host_##WHAT##_uint, long: tombac_host_##WHAT##_long, \
-        ulong: tombac_host_##WHAT##_ulong, float: tombac_host_##WHAT##_float)
+    _Generic((x),                                                                                            \
+        int: tombac_host_##WHAT##_int,                                                                       \
+        uint: tombac_host_##WHAT##_uint,                                                                     \
+        long: tombac_host_##WHAT##_long,                                                                     \
+        ulong: tombac_host_##WHAT##_ulong,                                                                   \
+        float: tombac_host_##WHAT##_float)
 #undef atomic_fetch_add
 #undef atomic_fetch_sub
 #undef atomic_fetch_add_explicit

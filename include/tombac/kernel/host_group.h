@@ -1,6 +1,6 @@
-/* SIMD-group and quad-group functions on the host: what comes out where lanes meet (docs/operations.md). Floats are combined
- * as on every device: reductions by the xor tree from the widest distance to 1, prefixes by doubling distances,
- * min and max without NaN; so results are the same bits. */
+/* SIMD-group and quad-group functions on the host: what comes out where lanes meet (docs/operations.md).
+ * Floats are combined as on every device: reductions by the xor tree from the widest distance to 1, prefixes
+ * by doubling distances, min and max without NaN; so results are the same bits. */
 #ifndef TOMBAC_KERNEL_HOST_GROUP_H
 #define TOMBAC_KERNEL_HOST_GROUP_H
 
@@ -36,7 +36,8 @@ typedef enum tombac_host_code {
 
 /* ---- Elements: kinds 0 to 9, in the order of TOMBAC_HOST_KINDS ---- */
 
-#define TOMBAC_HOST_KINDS(X) X(char) X(uchar) X(short) X(ushort) X(int) X(uint) X(long) X(ulong) X(half) X(float)
+#define TOMBAC_HOST_KINDS(X)                                                                                 \
+    X(char) X(uchar) X(short) X(ushort) X(int) X(uint) X(long) X(ulong) X(half) X(float)
 enum { TOMBAC_HOST_HALF = 8, TOMBAC_HOST_FLOAT = 9 };
 
 TOMBAC_HOST_FN unsigned tombac_host_bytes(int kind)
@@ -146,12 +147,16 @@ TOMBAC_HOST_FN void tombac_host_prefix(
     }
 }
 
-TOMBAC_HOST_FN void tombac_host_meet_to_combine(tombac_host_thread *lanes, uint active, const tombac_host_operation *o)
+TOMBAC_HOST_FN void tombac_host_meet_to_combine(
+    tombac_host_thread *lanes, uint active, const tombac_host_operation *o)
 {
     bool prefix = o->code >= TOMBAC_HOST_PREFIX_INCLUSIVE_SUM;
     bool inclusive = o->code < TOMBAC_HOST_PREFIX_EXCLUSIVE_SUM;
-    bool product = o->code == TOMBAC_HOST_PREFIX_INCLUSIVE_PRODUCT || o->code == TOMBAC_HOST_PREFIX_EXCLUSIVE_PRODUCT;
-    tombac_host_code code = !prefix ? (tombac_host_code)o->code : product ? TOMBAC_HOST_PRODUCT : TOMBAC_HOST_SUM;
+    bool product =
+        o->code == TOMBAC_HOST_PREFIX_INCLUSIVE_PRODUCT || o->code == TOMBAC_HOST_PREFIX_EXCLUSIVE_PRODUCT;
+    tombac_host_code code = !prefix   ? (tombac_host_code)o->code
+                            : product ? TOMBAC_HOST_PRODUCT
+                                      : TOMBAC_HOST_SUM;
     unsigned bytes = tombac_host_bytes(o->kind);
     for (int e = 0; e < o->count; e++) {
         uint64_t x[32];
@@ -173,7 +178,8 @@ TOMBAC_HOST_FN void tombac_host_meet_to_combine(tombac_host_thread *lanes, uint 
 /* ---- Moves ---- */
 
 /* The lane that lane i takes its value from, or its own; *fill: from the other operand. */
-TOMBAC_HOST_FN unsigned tombac_host_source(const tombac_host_operation *o, unsigned i, uint active, bool *fill)
+TOMBAC_HOST_FN unsigned tombac_host_source(
+    const tombac_host_operation *o, unsigned i, uint active, bool *fill)
 {
     unsigned width = (unsigned)o->width, own = i % width, first = i - own, n = o->amount;
     unsigned modulo = o->modulo;
@@ -212,7 +218,8 @@ TOMBAC_HOST_FN void tombac_host_meet_to_move(tombac_host_thread *lanes, uint act
 
 /* ---- Votes: the answer is 64 bits of `value` ---- */
 
-TOMBAC_HOST_FN void tombac_host_meet_to_vote(tombac_host_thread *lanes, uint active, const tombac_host_operation *o)
+TOMBAC_HOST_FN void tombac_host_meet_to_vote(
+    tombac_host_thread *lanes, uint active, const tombac_host_operation *o)
 {
     uint yes = 0, whole = o->width == 32 ? UINT32_MAX : (1u << o->width) - 1;
     for (unsigned i = 0; i < 32; i++)

@@ -1,5 +1,5 @@
-/* Integer functions on the host, with the results that integer.h gives on devices. Each is a family of functions, one for each
- * type, that its name picks by the type of the first argument. */
+/* Integer functions on the host, with the results that integer.h gives on devices. Each is a family of
+ * functions, one for each type, that its name picks by the type of the first argument. */
 #ifndef TOMBAC_KERNEL_HOST_INTEGER_H
 #define TOMBAC_KERNEL_HOST_INTEGER_H
 
@@ -20,7 +20,7 @@ __extension__ typedef __int128 tombac_host_wide;
 #define TOMBAC_HOST_FUNCTIONS(T, U, LOW, HIGH)                                                               \
     TOMBAC_HOST_FN T tombac_host_into_##T(tombac_host_wide x)                                                \
     {                                                                                                        \
-        return x < (LOW) ? (T)(LOW) : x > (HIGH) ? (T)(HIGH) : (T)x;                                         \
+        return x<(LOW) ? (T)(LOW) : x>(HIGH) ? (T)(HIGH) : (T)x;                                             \
     }                                                                                                        \
     TOMBAC_HOST_FN T tombac_host_addsat_##T(T x, T y)                                                        \
     {                                                                                                        \
@@ -30,14 +30,23 @@ __extension__ typedef __int128 tombac_host_wide;
     {                                                                                                        \
         return tombac_host_into_##T((tombac_host_wide)x - y);                                                \
     }                                                                                                        \
-    TOMBAC_HOST_FN T tombac_host_hadd_##T(T x, T y) { return (T)(((tombac_host_wide)x + y) >> 1); }          \
-    TOMBAC_HOST_FN T tombac_host_rhadd_##T(T x, T y) { return (T)(((tombac_host_wide)x + y + 1) >> 1); }     \
+    TOMBAC_HOST_FN T tombac_host_hadd_##T(T x, T y)                                                          \
+    {                                                                                                        \
+        return (T)(((tombac_host_wide)x + y) >> 1);                                                          \
+    }                                                                                                        \
+    TOMBAC_HOST_FN T tombac_host_rhadd_##T(T x, T y)                                                         \
+    {                                                                                                        \
+        return (T)(((tombac_host_wide)x + y + 1) >> 1);                                                      \
+    }                                                                                                        \
     TOMBAC_HOST_FN T tombac_host_mulhi_##T(T x, T y)                                                         \
     {                                                                                                        \
         return (T)(((unsigned __int128)(tombac_host_wide)x * (unsigned __int128)(tombac_host_wide)y) >>      \
                    8 * sizeof(T));                                                                           \
     }                                                                                                        \
-    TOMBAC_HOST_FN U tombac_host_absdiff_##T(T x, T y) { return x < y ? (U)((U)y - (U)x) : (U)((U)x - (U)y); } \
+    TOMBAC_HOST_FN U tombac_host_absdiff_##T(T x, T y)                                                       \
+    {                                                                                                        \
+        return x < y ? (U)((U)y - (U)x) : (U)((U)x - (U)y);                                                  \
+    }                                                                                                        \
     TOMBAC_HOST_FN T tombac_host_rotate_##T(T x, T count)                                                    \
     {                                                                                                        \
         uint width = 8 * sizeof(T), n = (uint)count & (width - 1);                                           \
@@ -61,10 +70,13 @@ __extension__ typedef __int128 tombac_host_wide;
         uint width = 8 * sizeof(T);                                                                          \
         if (bits == 0 || offset >= width) return base;                                                       \
         uint count = bits > width - offset ? width - offset : bits;                                          \
-        U mask = (U)((U)((U)-1 >> (width - count)) << offset);                                               \
+        U mask = (U)((U)((U) - 1 >> (width - count)) << offset);                                             \
         return (T)(((U)base & (U)~mask) | ((U)((U)insert << offset) & mask));                                \
     }                                                                                                        \
-    TOMBAC_HOST_FN T tombac_host_abs_##T(T x) { return (T)(x < (T)1 ? (U)((U)0 - (U)x) : (U)x); }
+    TOMBAC_HOST_FN T tombac_host_abs_##T(T x)                                                                \
+    {                                                                                                        \
+        return (T)(x < (T)1 ? (U)((U)0 - (U)x) : (U)x);                                                      \
+    }
 TOMBAC_HOST_FUNCTIONS(char, uchar, CHAR_MIN, CHAR_MAX)
 TOMBAC_HOST_FUNCTIONS(uchar, uchar, 0, UCHAR_MAX)
 TOMBAC_HOST_FUNCTIONS(short, ushort, SHRT_MIN, SHRT_MAX)
@@ -84,12 +96,16 @@ TOMBAC_HOST_FUNCTIONS(ulong, ulong, 0, ULONG_MAX)
 #define rotate(x, count) TOMBAC_HOST_INTEGER(x, rotate)(x, count)
 #define reverse_bits(x) TOMBAC_HOST_INTEGER(x, reverse_bits)(x)
 #define extract_bits(x, offset, bits) TOMBAC_HOST_INTEGER(x, extract_bits)(x, offset, bits)
-#define insert_bits(base, insert, offset, bits) TOMBAC_HOST_INTEGER(base, insert_bits)(base, insert, offset, bits)
+#define insert_bits(base, insert, offset, bits)                                                              \
+    TOMBAC_HOST_INTEGER(base, insert_bits)(base, insert, offset, bits)
 #define abs(x) TOMBAC_HOST_INTEGER(x, abs)(x)
 
-#define popcount(x) ((__typeof__(x))__builtin_popcountll(tombac_host_bits((unsigned long long)(x), sizeof(x))))
-#define clz(x) ((__typeof__(x))tombac_host_clz(tombac_host_bits((unsigned long long)(x), sizeof(x)), sizeof(x)))
-#define ctz(x) ((__typeof__(x))tombac_host_ctz(tombac_host_bits((unsigned long long)(x), sizeof(x)), sizeof(x)))
+#define popcount(x)                                                                                          \
+    ((__typeof__(x))__builtin_popcountll(tombac_host_bits((unsigned long long)(x), sizeof(x))))
+#define clz(x)                                                                                               \
+    ((__typeof__(x))tombac_host_clz(tombac_host_bits((unsigned long long)(x), sizeof(x)), sizeof(x)))
+#define ctz(x)                                                                                               \
+    ((__typeof__(x))tombac_host_ctz(tombac_host_bits((unsigned long long)(x), sizeof(x)), sizeof(x)))
 TOMBAC_HOST_FN unsigned long long tombac_host_bits(unsigned long long x, size_t size)
 {
     return x & (~0ull >> (64 - 8 * size));

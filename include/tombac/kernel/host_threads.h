@@ -2,23 +2,24 @@
  *
  *     tombac_run_threads(n, 1, 1, 256, 1, 1, sum, x, &total, n);
  *
- * calls sum(x, &total, n) once for each thread of a grid of n threads in threadgroups of 256. Each thread of the running
- * threadgroup has a context and a stack of its own; it runs until it ends or waits at a barrier or at a function of
- * its SIMD-group. No two run at the same time, so a run is the same each time, under a debugger too.
+ * calls sum(x, &total, n) once for each thread of a grid of n threads in threadgroups of 256. Each thread of
+ * the running threadgroup has a context and a stack of its own; it runs until it ends or waits at a barrier
+ * or at a function of its SIMD-group. No two run at the same time, so a run is the same each time, under a
+ * debugger too.
  *
- * Who takes part in a SIMD-group function: when every thread of the SIMD-group ended or waits, those that wait at the
- * place that comes first in the text of their function meet. That is what devices do in code that the SIMD-group runs
- * together, and in branches of it. Two things cannot be seen from outside of a function: threads that wait in different
- * functions, or (without optimisation) on different ways to the same place, are reported; threads that reach a place
- * in different rounds of a loop meet there, which on a device they do not. A thread that spins until another
- * one stores something spins for ever.
+ * Who takes part in a SIMD-group function: when every thread of the SIMD-group ended or waits, those that
+ * wait at the place that comes first in the text of their function meet. That is what devices do in code that
+ * the SIMD-group runs together, and in branches of it. Two things cannot be seen from outside of a function:
+ * threads that wait in different functions, or (without optimisation) on different ways to the same place,
+ * are reported; threads that reach a place in different rounds of a loop meet there, which on a device they
+ * do not. A thread that spins until another one stores something spins for ever.
  *
- * A threadgroup's barrier opens when every thread that has not ended waits at it. Waiting at two is reported. Reports go
- * to standard error and end the program, as assert does.
+ * A threadgroup's barrier opens when every thread that has not ended waits at it. Waiting at two is reported.
+ * Reports go to standard error and end the program, as assert does.
  *
- * gcc passes the call as a nested function that needs nothing of its surroundings, clang as a block (-fblocks).
- * Memory checkers are told of the stacks: AddressSanitizer, ThreadSanitizer, and valgrind where its header is
- * installed. */
+ * gcc passes the call as a nested function that needs nothing of its surroundings, clang as a block
+ * (-fblocks). Memory checkers are told of the stacks: AddressSanitizer, ThreadSanitizer, and valgrind where
+ * its header is installed. */
 #ifndef TOMBAC_KERNEL_HOST_THREADS_H
 #define TOMBAC_KERNEL_HOST_THREADS_H
 
@@ -43,14 +44,20 @@ typedef struct tombac_host_site {
     unsigned line, order; /* order: as in the text */
 } tombac_host_site;
 
-/* What a thread brings to a SIMD-group function, and takes away: up to two values of up to 32 bytes and two numbers. */
+/* What a thread brings to a SIMD-group function, and takes away: up to two values of up to 32 bytes and two
+ * numbers. */
 typedef struct tombac_host_operation {
     int code, kind, count, width; /* kind and number of a value's elements; width 32 or 4 */
     uint amount, modulo;
     unsigned char value[32], filling[32];
 } tombac_host_operation;
 
-typedef enum tombac_host_state { TOMBAC_HOST_READY, TOMBAC_HOST_MEETS, TOMBAC_HOST_BARRIER, TOMBAC_HOST_ENDED } tombac_host_state;
+typedef enum tombac_host_state {
+    TOMBAC_HOST_READY,
+    TOMBAC_HOST_MEETS,
+    TOMBAC_HOST_BARRIER,
+    TOMBAC_HOST_ENDED
+} tombac_host_state;
 
 typedef struct tombac_host_thread {
     ucontext_t context;
@@ -71,7 +78,8 @@ typedef struct tombac_host_thread {
 typedef void (*tombac_host_body)(void *);
 #else
 /* Blocks that capture nothing need one name of the blocks' run-time library, unless that is linked. */
-__asm__(".pushsection .data\n.weak _NSConcreteGlobalBlock\n.balign 8\n_NSConcreteGlobalBlock: .zero 256\n.popsection");
+__asm__(".pushsection .data\n.weak _NSConcreteGlobalBlock\n.balign 8\n_NSConcreteGlobalBlock: .zero "
+        "256\n.popsection");
 typedef void (^tombac_host_body)(void *);
 #endif
 #else
@@ -147,7 +155,8 @@ TOMBAC_HOST_FN void tombac_host_leave(tombac_host_thread *thread)
 {
     void *fake = NULL;
     (void)fake;
-    TOMBAC_HOST_START(thread->state == TOMBAC_HOST_ENDED ? NULL : &fake, tombac_hosted.bottom, tombac_hosted.size);
+    TOMBAC_HOST_START(
+        thread->state == TOMBAC_HOST_ENDED ? NULL : &fake, tombac_hosted.bottom, tombac_hosted.size);
     __tsan_switch_to_fiber(tombac_hosted.sanitizer, 0);
     swapcontext(&thread->context, &tombac_hosted.scheduler);
     TOMBAC_HOST_ARRIVE(fake, &tombac_hosted.bottom, &tombac_hosted.size);
@@ -181,7 +190,8 @@ __attribute__((noinline, unused)) static tombac_host_operation *tombac_host_wait
 {
     tombac_host_thread *thread = tombac_hosted.now;
     if (!thread)
-        tombac_host_fail(site, "%s: threads wait for each other here, for which tombac_run_threads is needed", site->what);
+        tombac_host_fail(
+            site, "%s: threads wait for each other here, for which tombac_run_threads is needed", site->what);
     thread->site = site;
     thread->state = state;
     thread->from = __builtin_return_address(0);
@@ -203,13 +213,15 @@ TOMBAC_HOST_FN void tombac_host_compare(const tombac_host_thread *a, const tomba
 {
     if (strcmp(a->site->function, b->site->function) != 0)
         tombac_host_fail(a->site,
-            "thread %u,%u,%u waits at %s, thread %u,%u,%u of its SIMD-group in another function at %s (line %u): which of "
+            "thread %u,%u,%u waits at %s, thread %u,%u,%u of its SIMD-group in another function at %s (line "
+            "%u): which of "
             "them comes first is not known on the host",
             TOMBAC_HOST_AT(a), a->site->what, TOMBAC_HOST_AT(b), b->site->what, b->site->line);
 #ifndef __OPTIMIZE__
     if (a->site == b->site && (a->from != b->from || a->caller != b->caller || a->depth != b->depth))
         tombac_host_fail(a->site,
-            "threads %u,%u,%u and %u,%u,%u of a SIMD-group came to %s on different ways: whether they meet is not known on "
+            "threads %u,%u,%u and %u,%u,%u of a SIMD-group came to %s on different ways: whether they meet "
+            "is not known on "
             "the host",
             TOMBAC_HOST_AT(a), TOMBAC_HOST_AT(b), a->site->what);
 #endif
@@ -253,7 +265,8 @@ TOMBAC_HOST_FN bool tombac_host_open_barrier(void)
         if (!first) first = t;
         if (t->site != first->site)
             tombac_host_fail(first->site,
-                "divergent barrier: thread %u,%u,%u waits at the barrier of line %u, thread %u,%u,%u at that of line %u",
+                "divergent barrier: thread %u,%u,%u waits at the barrier of line %u, thread %u,%u,%u at that "
+                "of line %u",
                 TOMBAC_HOST_AT(first), first->site->line, TOMBAC_HOST_AT(t), t->site->line);
         t->state = TOMBAC_HOST_READY;
     }
@@ -297,7 +310,8 @@ TOMBAC_HOST_FN void tombac_host_run(
     const size_t room = TOMBAC_HOST_STACK + TOMBAC_HOST_PAGE;
     size_t most = tx * ty * tz;
     if (tombac_hosted.now) tombac_host_fail(NULL, "tombac_run_threads was called in a kernel");
-    if (!most || tx > TOMBAC_HOST_MOST || ty > TOMBAC_HOST_MOST || tz > TOMBAC_HOST_MOST || most > TOMBAC_HOST_MOST)
+    if (!most || tx > TOMBAC_HOST_MOST || ty > TOMBAC_HOST_MOST || tz > TOMBAC_HOST_MOST ||
+        most > TOMBAC_HOST_MOST)
         tombac_host_fail(NULL, "tombac_run_threads: a threadgroup has 1 to 1024 threads");
     tombac_host_start(gx, gy, gz, tx, ty, tz);
     tombac_hosted.body = body;
@@ -348,9 +362,9 @@ TOMBAC_HOST_FN void tombac_host_run(
 #ifdef __clang__
 #define TOMBAC_HOST_BODY(KERNEL, ...)                                                                        \
     tombac_host_body tombac_body = ^(void *tombac_pointer) {                                                 \
-        struct tombac_host_kept *tombac_all = (struct tombac_host_kept *)tombac_pointer;                     \
-        (void)tombac_all;                                                                                    \
-        TOMBAC_HOST_INVOKE(KERNEL, 0 TOMBAC_HOST_EACH(TOMBAC_HOST_PASS __VA_OPT__(, ) __VA_ARGS__));         \
+      struct tombac_host_kept *tombac_all = (struct tombac_host_kept *)tombac_pointer;                       \
+      (void)tombac_all;                                                                                      \
+      TOMBAC_HOST_INVOKE(KERNEL, 0 TOMBAC_HOST_EACH(TOMBAC_HOST_PASS __VA_OPT__(, ) __VA_ARGS__));           \
     };
 #else
 #define TOMBAC_HOST_BODY(KERNEL, ...)                                                                        \
@@ -365,8 +379,13 @@ TOMBAC_HOST_FN void tombac_host_run(
 #define TOMBAC_HOST_INVOKE_(KERNEL, NONE, ...) KERNEL(__VA_ARGS__)
 /* M(number, argument) for up to 30 arguments. */
 #define TOMBAC_HOST_EACH(M, ...) __VA_OPT__(TOMBAC_HOST_EACH_(M, __VA_ARGS__))
-#define TOMBAC_HOST_EACH_(M, ...) TOMBAC_HOST_COUNTED(TOMBAC_HOST_COUNT(__VA_ARGS__, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1), M, __VA_ARGS__)
-#define TOMBAC_HOST_COUNT(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, N, ...) N
+#define TOMBAC_HOST_EACH_(M, ...)                                                                            \
+    TOMBAC_HOST_COUNTED(TOMBAC_HOST_COUNT(__VA_ARGS__, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18,   \
+                            17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1),                      \
+        M, __VA_ARGS__)
+#define TOMBAC_HOST_COUNT(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17,    \
+    a18, a19, a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, N, ...)                                      \
+    N
 #define TOMBAC_HOST_COUNTED(N, ...) TOMBAC_HOST_COUNTED_(N, __VA_ARGS__)
 #define TOMBAC_HOST_COUNTED_(N, ...) TOMBAC_HOST_EACH_##N(__VA_ARGS__)
 #define TOMBAC_HOST_EACH_1(M, x) M(1, x)

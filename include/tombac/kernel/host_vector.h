@@ -1,14 +1,33 @@
-/* Vectors on the host: packed ones, geometry, bfloat. Names pick a function by the type of the first argument. */
+/* Vectors on the host: packed ones, geometry, bfloat. Names pick a function by the type of the first
+ * argument. */
 #ifndef TOMBAC_KERNEL_HOST_VECTOR_H
 #define TOMBAC_KERNEL_HOST_VECTOR_H
 
 #define TOMBAC_HOST_PACKING(T)                                                                               \
-    TOMBAC_HOST_FN T##2 tombac_host_unpack_##T##2(packed_##T##2 v) { return (T##2){v.x, v.y}; }              \
-    TOMBAC_HOST_FN T##3 tombac_host_unpack_##T##3(packed_##T##3 v) { return (T##3){v.x, v.y, v.z}; }         \
-    TOMBAC_HOST_FN T##4 tombac_host_unpack_##T##4(packed_##T##4 v) { return (T##4){v.x, v.y, v.z, v.w}; }    \
-    TOMBAC_HOST_FN packed_##T##2 tombac_host_pack_##T##2(T##2 v) { return (packed_##T##2){v.x, v.y}; }       \
-    TOMBAC_HOST_FN packed_##T##3 tombac_host_pack_##T##3(T##3 v) { return (packed_##T##3){v.x, v.y, v.z}; }  \
-    TOMBAC_HOST_FN packed_##T##4 tombac_host_pack_##T##4(T##4 v) { return (packed_##T##4){v.x, v.y, v.z, v.w}; }
+    TOMBAC_HOST_FN T##2 tombac_host_unpack_##T##2(packed_##T##2 v)                                           \
+    {                                                                                                        \
+        return (T##2){v.x, v.y};                                                                             \
+    }                                                                                                        \
+    TOMBAC_HOST_FN T##3 tombac_host_unpack_##T##3(packed_##T##3 v)                                           \
+    {                                                                                                        \
+        return (T##3){v.x, v.y, v.z};                                                                        \
+    }                                                                                                        \
+    TOMBAC_HOST_FN T##4 tombac_host_unpack_##T##4(packed_##T##4 v)                                           \
+    {                                                                                                        \
+        return (T##4){v.x, v.y, v.z, v.w};                                                                   \
+    }                                                                                                        \
+    TOMBAC_HOST_FN packed_##T##2 tombac_host_pack_##T##2(T##2 v)                                             \
+    {                                                                                                        \
+        return (packed_##T##2){v.x, v.y};                                                                    \
+    }                                                                                                        \
+    TOMBAC_HOST_FN packed_##T##3 tombac_host_pack_##T##3(T##3 v)                                             \
+    {                                                                                                        \
+        return (packed_##T##3){v.x, v.y, v.z};                                                               \
+    }                                                                                                        \
+    TOMBAC_HOST_FN packed_##T##4 tombac_host_pack_##T##4(T##4 v)                                             \
+    {                                                                                                        \
+        return (packed_##T##4){v.x, v.y, v.z, v.w};                                                          \
+    }
 TOMBAC_HOST_PACKING(char)
 TOMBAC_HOST_PACKING(uchar)
 TOMBAC_HOST_PACKING(short)
@@ -21,25 +40,28 @@ TOMBAC_HOST_PACKING(half)
 TOMBAC_HOST_PACKING(float)
 #undef TOMBAC_HOST_PACKING
 #define TOMBAC_HOST_BY_VECTOR(PREFIX, FN, T)                                                                 \
-    PREFIX##T##2 : tombac_host_##FN##_##T##2, PREFIX##T##3 : tombac_host_##FN##_##T##3, PREFIX##T##4 : tombac_host_##FN##_##T##4
+    PREFIX##T##2 : tombac_host_##FN##_##T##2,                                                                \
+                   PREFIX##T##3 : tombac_host_##FN##_##T##3,                                                 \
+                                  PREFIX##T##4 : tombac_host_##FN##_##T##4
 #define TOMBAC_HOST_BY_VECTORS(PREFIX, FN)                                                                   \
-    TOMBAC_HOST_BY_VECTOR(PREFIX, FN, char), \
-    TOMBAC_HOST_BY_VECTOR(PREFIX, FN, uchar), \
-    TOMBAC_HOST_BY_VECTOR(PREFIX, FN, short), \
-    TOMBAC_HOST_BY_VECTOR(PREFIX, FN, ushort), \
-    TOMBAC_HOST_BY_VECTOR(PREFIX, FN, int), \
-    TOMBAC_HOST_BY_VECTOR(PREFIX, FN, uint), \
-    TOMBAC_HOST_BY_VECTOR(PREFIX, FN, long), \
-    TOMBAC_HOST_BY_VECTOR(PREFIX, FN, ulong), \
-    TOMBAC_HOST_BY_VECTOR(PREFIX, FN, half), \
-    TOMBAC_HOST_BY_VECTOR(PREFIX, FN, float)
+    TOMBAC_HOST_BY_VECTOR(PREFIX, FN, char), TOMBAC_HOST_BY_VECTOR(PREFIX, FN, uchar),                       \
+        TOMBAC_HOST_BY_VECTOR(PREFIX, FN, short), TOMBAC_HOST_BY_VECTOR(PREFIX, FN, ushort),                 \
+        TOMBAC_HOST_BY_VECTOR(PREFIX, FN, int), TOMBAC_HOST_BY_VECTOR(PREFIX, FN, uint),                     \
+        TOMBAC_HOST_BY_VECTOR(PREFIX, FN, long), TOMBAC_HOST_BY_VECTOR(PREFIX, FN, ulong),                   \
+        TOMBAC_HOST_BY_VECTOR(PREFIX, FN, half), TOMBAC_HOST_BY_VECTOR(PREFIX, FN, float)
 #define pack(...) _Generic((__VA_ARGS__), TOMBAC_HOST_BY_VECTORS(, pack))(__VA_ARGS__)
 #define unpack(...) _Generic((__VA_ARGS__), TOMBAC_HOST_BY_VECTORS(packed_, unpack))(__VA_ARGS__)
 
 /* ---- Geometry: sums from left to right, as on devices ---- */
 #define TOMBAC_HOST_GEOMETRY(T)                                                                              \
-    TOMBAC_HOST_FN T tombac_host_dot_##T##2(T##2 v, T##2 w) { return (T)(v.x * w.x + v.y * w.y); }           \
-    TOMBAC_HOST_FN T tombac_host_dot_##T##3(T##3 v, T##3 w) { return (T)(v.x * w.x + v.y * w.y + v.z * w.z); } \
+    TOMBAC_HOST_FN T tombac_host_dot_##T##2(T##2 v, T##2 w)                                                  \
+    {                                                                                                        \
+        return (T)(v.x * w.x + v.y * w.y);                                                                   \
+    }                                                                                                        \
+    TOMBAC_HOST_FN T tombac_host_dot_##T##3(T##3 v, T##3 w)                                                  \
+    {                                                                                                        \
+        return (T)(v.x * w.x + v.y * w.y + v.z * w.z);                                                       \
+    }                                                                                                        \
     TOMBAC_HOST_FN T tombac_host_dot_##T##4(T##4 v, T##4 w)                                                  \
     {                                                                                                        \
         return (T)(v.x * w.x + v.y * w.y + v.z * w.z + v.w * w.w);                                           \
@@ -55,10 +77,16 @@ TOMBAC_HOST_PACKING(float)
 #define TOMBAC_HOST_EVERY3(X) X(x), X(y), X(z)
 #define TOMBAC_HOST_EVERY4(X) X(x), X(y), X(z), X(w)
 #define TOMBAC_HOST_MINUS(e) v.e - w.e
-#define TOMBAC_HOST_TIMES(e) v.e * root
+#define TOMBAC_HOST_TIMES(e) v.e *root
 #define TOMBAC_HOST_LENGTHS(T, V, EVERY)                                                                     \
-    TOMBAC_HOST_FN T tombac_host_length_squared_##V(V v) { return tombac_host_dot_##V(v, v); }               \
-    TOMBAC_HOST_FN T tombac_host_length_##V(V v) { return (T)(sqrtf)((float)tombac_host_dot_##V(v, v)); }    \
+    TOMBAC_HOST_FN T tombac_host_length_squared_##V(V v)                                                     \
+    {                                                                                                        \
+        return tombac_host_dot_##V(v, v);                                                                    \
+    }                                                                                                        \
+    TOMBAC_HOST_FN T tombac_host_length_##V(V v)                                                             \
+    {                                                                                                        \
+        return (T)(sqrtf)((float)tombac_host_dot_##V(v, v));                                                 \
+    }                                                                                                        \
     TOMBAC_HOST_FN T tombac_host_distance_##V(V v, V w)                                                      \
     {                                                                                                        \
         return tombac_host_length_##V((V){EVERY(TOMBAC_HOST_MINUS)});                                        \

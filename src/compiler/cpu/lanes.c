@@ -153,6 +153,29 @@ static void body_of_one(cpu_kernel *k, LLVMValueRef lane, void *data)
     }
 }
 
+enum { LARGE_KERNEL = 400 }; /* instructions */
+
+/* An update of threadgroup memory is shorter than the step from one set bit of a mask to the next: where all lanes turn out to
+ * be active, it runs for all of them in a line. */
+static void run_lanes(cpu_kernel *k, one *d)
+{
+    bool is_short = LLVMIsAAtomicRMWInst(d->ir) && is_threadgroup_memory(LLVMGetOperand(d->ir, 0));
+    if (!is_short || k->mask == k->all || k->value_count > LARGE_KERNEL) {
+        cpu_lane_loop(k, k->mask, body_of_one, d);
+        return;
+    }
+    LLVMBasicBlockRef full = cpu_new_block(k, "all.lanes"), part = cpu_new_block(k, "some.lanes"), end;
+    LLVMBuildCondBr(k->builder, cpu_mask_all(k, k->mask), full, part);
+    end = cpu_new_block(k, "lanes.end");
+    LLVMPositionBuilderAtEnd(k->builder, full);
+    cpu_lane_loop(k, k->all, body_of_one, d);
+    LLVMBuildBr(k->builder, end);
+    LLVMPositionBuilderAtEnd(k->builder, part);
+    cpu_lane_loop(k, k->mask, body_of_one, d);
+    LLVMBuildBr(k->builder, end);
+    LLVMPositionBuilderAtEnd(k->builder, end);
+}
+
 LLVMValueRef cpu_by_lanes(cpu_kernel *k, LLVMValueRef ir)
 {
     one d = {.ir = ir, .count = LLVMGetNumOperands(ir)};
@@ -175,7 +198,7 @@ LLVMValueRef cpu_by_lanes(cpu_kernel *k, LLVMValueRef ir)
         d.result_type[i] = d.result_count > 1 ? LLVMStructGetTypeAtIndex(type, (unsigned)i) : type;
         d.result[i] = cpu_spill_room(k, d.result_type[i]);
     }
-    cpu_lane_loop(k, k->mask, body_of_one, &d);
+    run_lanes(k, &d);
     if (!d.result_count) return NULL;
     if (d.result_count == 1) return cpu_unspill(k, d.result[0], d.result_type[0]);
     LLVMValueRef result = LLVMGetPoison(cpu_vector_type(k, type));
@@ -187,8 +210,8 @@ LLVMValueRef cpu_by_lanes(cpu_kernel *k, LLVMValueRef ir)
 
 /* ---- Atomics ---- */
 
-/* Combines all lanes into one number by the operation; NULL where order or rounding could be seen. */
-static LLVMValueRef combine_lanes(cpu_kernel *k, LLVMAtomicRMWBinOp op, LLVMValueRef x)
+/* Combines the lanes of a mask into one number by the operation; NULL where order or rounding could be seen. */
+static LLVMValueRef combine_lanes(cpu_kernel *k, LLVMAtomicRMWBinOp op, LLVMValueRef x, LLVMValueRef mask)
 {
     LLVMTypeRef type = LLVMTypeOf(x), element = LLVMGetElementType(type);
     if (LLVMGetTypeKind(element) != LLVMIntegerTypeKind) return NULL;
@@ -206,8 +229,15 @@ static LLVMValueRef combine_lanes(cpu_kernel *k, LLVMAtomicRMWBinOp op, LLVMValu
     case LLVMAtomicRMWBinOpMin: name = "llvm.vector.reduce.smin", neutral = top - 1; break;
     default: return NULL;
     }
-    x = cpu_mask_select(k, k->mask, x, cpu_int(element, neutral));
+    x = cpu_mask_select(k, mask, x, cpu_int(element, neutral));
     return cpu_intrinsic(k, name, &type, 1, &x, 1);
+}
+
+static bool can_combine(LLVMAtomicRMWBinOp op)
+{
+    return op == LLVMAtomicRMWBinOpAdd || op == LLVMAtomicRMWBinOpSub || op == LLVMAtomicRMWBinOpOr ||
+           op == LLVMAtomicRMWBinOpXor || op == LLVMAtomicRMWBinOpAnd || op == LLVMAtomicRMWBinOpUMax ||
+           op == LLVMAtomicRMWBinOpUMin || op == LLVMAtomicRMWBinOpMax || op == LLVMAtomicRMWBinOpMin;
 }
 
 /* All lanes on one address: one operation with what they give together. Old values, where asked for, are
@@ -220,7 +250,7 @@ static bool emit_combined(cpu_kernel *k, cpu_value *value)
     LLVMAtomicRMWBinOp op = LLVMGetAtomicRMWBinOp(ir);
     bool used = LLVMGetFirstUse(ir), adds = op == LLVMAtomicRMWBinOpAdd || op == LLVMAtomicRMWBinOpSub;
     if (LLVMGetTypeKind(LLVMTypeOf(ir)) != LLVMIntegerTypeKind || (used && !adds)) return false;
-    LLVMValueRef wide = cpu_vector(k, LLVMGetOperand(ir, 1)), x = combine_lanes(k, op, wide);
+    LLVMValueRef wide = cpu_vector(k, LLVMGetOperand(ir, 1)), x = combine_lanes(k, op, wide, k->mask);
     if (!x) return false;
     LLVMValueRef address = cpu_scalar(k, pointer, 0, 1);
     if (is_threadgroup_memory(pointer)) {
@@ -240,6 +270,79 @@ static bool emit_combined(cpu_kernel *k, cpu_value *value)
     return true;
 }
 
+/* ---- Updates of device memory whose result nobody needs, at addresses of which many may be equal ---- */
+
+enum { FEW = 4, MAX_MISSES = 2 };
+
+typedef struct meeting {
+    LLVMValueRef ir, pointers, numbers, spilled_pointers, spilled_numbers; /* numbers: wide */
+} meeting;
+
+static void update_one(cpu_kernel *k, LLVMValueRef lane, void *data)
+{
+    const meeting *m = data;
+    LLVMValueRef update = LLVMInstructionClone(m->ir);
+    LLVMSetOperand(update, 0, cpu_spilled_lane(k, m->spilled_pointers, LLVMTypeOf(LLVMGetOperand(m->ir, 0)), lane));
+    LLVMSetOperand(update, 1, cpu_spilled_lane(k, m->spilled_numbers, LLVMTypeOf(m->ir), lane));
+    LLVMInsertIntoBuilder(k->builder, update);
+}
+
+/* One update for all lanes of `left` that have the address of its first one; returns their bits. */
+static LLVMValueRef update_together(cpu_kernel *k, const meeting *m, LLVMValueRef left)
+{
+    LLVMBuilderRef b = k->builder;
+    LLVMValueRef arguments[2] = {left, cpu_int(k->i1, 1)};
+    LLVMValueRef lane = LLVMBuildZExt(b, cpu_intrinsic(k, "llvm.cttz", &k->i32, 1, arguments, 2), k->i64, "");
+    LLVMValueRef address = cpu_spilled_lane(k, m->spilled_pointers, LLVMTypeOf(LLVMGetOperand(m->ir, 0)), lane);
+    LLVMValueRef equal = LLVMBuildICmp(b, LLVMIntEQ, m->pointers, cpu_splat(k, LLVMBuildPtrToInt(b, address, k->i64, "")), "");
+    LLVMValueRef together = LLVMBuildAnd(b, left, cpu_mask_bits(k, equal), "meet");
+    LLVMValueRef update = LLVMInstructionClone(m->ir), mask = LLVMBuildBitCast(b, together, k->mask_type, "");
+    LLVMSetOperand(update, 0, address);
+    LLVMSetOperand(update, 1, combine_lanes(k, LLVMGetAtomicRMWBinOp(m->ir), m->numbers, mask));
+    LLVMInsertIntoBuilder(b, update);
+    return together;
+}
+
+/* Locked updates take turns: lanes that meet at an address make one update, as long as there are enough that do. An address
+ * that few lanes have is a miss; after some misses the rest goes lane by lane. */
+static void emit_meetings(cpu_kernel *k, const meeting *m)
+{
+    LLVMBuilderRef b = k->builder;
+    LLVMValueRef all = cpu_mask_bits(k, k->mask), zero = cpu_int(k->i32, 0);
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(b), loop = cpu_new_block(k, "meet"), next = cpu_new_block(k, "meet.next"),
+                      rest = cpu_new_block(k, "meet.rest"), end = cpu_new_block(k, "meet.end");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, all, zero, ""), loop, end);
+    LLVMPositionBuilderAtEnd(b, loop);
+    LLVMValueRef left = LLVMBuildPhi(b, k->i32, "left"), misses = LLVMBuildPhi(b, k->i32, "misses");
+    LLVMValueRef together = update_together(k, m, left);
+    LLVMValueRef few = LLVMBuildICmp(b, LLVMIntULT, cpu_intrinsic(k, "llvm.ctpop", &k->i32, 1, &together, 1), cpu_int(k->i32, FEW), "");
+    LLVMValueRef more = LLVMBuildAdd(b, misses, LLVMBuildZExt(b, few, k->i32, ""), "");
+    LLVMValueRef others = LLVMBuildAnd(b, left, LLVMBuildNot(b, together, ""), "");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, others, zero, ""), end, next);
+    LLVMPositionBuilderAtEnd(b, next);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, more, cpu_int(k->i32, MAX_MISSES), ""), loop, rest);
+    LLVMBasicBlockRef from[2] = {before, next};
+    LLVMAddIncoming(left, (LLVMValueRef[]){all, others}, from, 2);
+    LLVMAddIncoming(misses, (LLVMValueRef[]){zero, more}, from, 2);
+    LLVMPositionBuilderAtEnd(b, rest);
+    cpu_lane_loop(k, LLVMBuildBitCast(b, others, k->mask_type, ""), update_one, (void *)m);
+    LLVMBuildBr(b, end);
+    LLVMPositionBuilderAtEnd(b, end);
+}
+
+static bool emit_unneeded(cpu_kernel *k, cpu_value *value)
+{
+    LLVMValueRef ir = value->ir;
+    if (LLVMGetInstructionOpcode(ir) != LLVMAtomicRMW || LLVMGetFirstUse(ir) || k->value_count > LARGE_KERNEL) return false;
+    if (!can_combine(LLVMGetAtomicRMWBinOp(ir)) || LLVMGetTypeKind(LLVMTypeOf(ir)) != LLVMIntegerTypeKind) return false;
+    LLVMValueRef pointers = cpu_vector(k, LLVMGetOperand(ir, 0)), numbers = cpu_vector(k, LLVMGetOperand(ir, 1));
+    meeting m = {.ir = ir, .numbers = numbers, .spilled_pointers = cpu_spill(k, pointers),
+        .spilled_numbers = cpu_spill(k, numbers)};
+    m.pointers = LLVMBuildPtrToInt(k->builder, pointers, LLVMVectorType(k->i64, LANES), "");
+    emit_meetings(k, &m);
+    return true;
+}
+
 void cpu_emit_atomic(cpu_kernel *k, cpu_value *value)
 {
     bool local = is_threadgroup_memory(LLVMGetOperand(value->ir, 0));
@@ -248,6 +351,7 @@ void cpu_emit_atomic(cpu_kernel *k, cpu_value *value)
         return;
     }
     cpu_note(k, value, local ? CPU_ATOMIC_LANES : CPU_ATOMIC_LOCKED);
+    if (!local && emit_unneeded(k, value)) return;
     LLVMValueRef result = cpu_by_lanes(k, value->ir);
     if (result) cpu_define(k, value, 0, result);
 }

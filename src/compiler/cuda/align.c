@@ -2,13 +2,14 @@
  *
  * LLVM merges narrow accesses only where the instruction promises enough alignment, and its own analysis
  * stops where a pointer goes round a loop. This one counts the zero bits at the end of an address through
- * address arithmetic, phis and selects. A phi is taken to have as many as its other inputs have: that is true
- * by induction, since every operation that is looked through keeps or adds zeros of its operands (shifts to
- * the right are not looked through).
+ * address arithmetic, phis and selects. A phi is taken to have as many as its other inputs have: that is
+ * true by induction, since every operation that is looked through keeps or adds zeros of its operands
+ * (shifts to the right are not looked through).
  *
- * Buffers are known to be aligned as their elements, and of a stride in an argument nothing is known; that is often too
- * little. So buffers and numbers in arguments can be assumed to be multiples of 16, where an access is better for it; such
- * code carries a second entry point for launches where that is not so (compile.c). */
+ * Buffers are known to be aligned as their elements, and of a stride in an argument nothing is known; that
+ * is often too little. So buffers and numbers in arguments can be assumed to be multiples of 16, where an
+ * access is better for it; such code carries a second entry point for launches where that is not so
+ * (compile.c). */
 #include "compiler/cuda/steps.h"
 
 #include <llvm-c/Target.h>
@@ -19,7 +20,7 @@ enum { ALL_ZERO = 64, ASSUMED = 4, USEFUL = 4, MAX_DEPTH = 48, BUDGET = 600 };
 typedef struct aligner {
     ir_kernel *kernel;
     LLVMTargetDataRef layout;
-    const char *kinds; /* of the arguments that are passed, in the order of the entry's parameters from the
+    const char *kinds;   /* of the arguments that are passed, in the order of the entry's parameters from the
                           second on */
     bool assume, change; /* change: the accesses; else find out what is needed */
     cuda_assumptions *needed;

@@ -170,8 +170,8 @@ static void order_atomic(LLVMValueRef instruction, void *context)
     LLVMSetOrdering(instruction, LLVMAtomicOrderingMonotonic);
 }
 
-/* Square roots stay correctly rounded in every mode, as in the other engines: calls still have their fast-math flags, and
- * would become an approximation. */
+/* Square roots stay correctly rounded in every mode, as in the other engines: calls still have their
+ * fast-math flags, and would become an approximation. */
 static void make_root_exact(LLVMValueRef instruction, void *context)
 {
     LLVMBuilderRef builder = context;
@@ -210,14 +210,15 @@ static tombac_status verify(ir_kernel *kernel, tombac_error **error)
 static tombac_status optimise(ir_kernel *kernel, const work *w, tombac_error **error)
 {
     static const char *const passes[] = {
-        "always-inline,globaldce,function(nvvm-intr-range,sroa,infer-address-spaces,early-cse,simplifycfg," COMBINE
-        ",simplifycfg,"
+        "always-inline,globaldce,function(nvvm-intr-range,sroa,infer-address-spaces,early-cse,"
+        "simplifycfg," COMBINE ",simplifycfg,"
         "loop-simplify,lcssa,loop-mssa(loop-rotate,licm),simplifycfg,loop(indvars,loop-deletion,loop-unroll-"
         "full))",
         "function(sroa,early-cse,simplifycfg," COMBINE ",loop-simplify,lcssa,loop(loop-unroll-full),sroa,"
         "early-cse<memssa>," COMBINE ",gvn,simplifycfg,loop-simplify,lcssa,loop-mssa(licm),"
         "loop(indvars,loop-deletion)," COMBINE ",simplifycfg,dce,"
-        "loop-unroll<O3;no-partial;no-peeling;no-runtime;upperbound>,sroa,early-cse<memssa>," COMBINE ",simplifycfg,dce)",
+        "loop-unroll<O3;no-partial;no-peeling;no-runtime;upperbound>,sroa,early-cse<memssa>," COMBINE
+        ",simplifycfg,dce)",
         "always-inline,function(sroa,infer-address-spaces,infer-alignment," COMBINE
         ",gvn,dse,simplifycfg,dce,"
         "separate-const-offset-from-gep,early-cse,infer-alignment),globaldce",
@@ -241,28 +242,32 @@ static tombac_status merge_accesses(
     bool plain = assume != NULL;
     cuda_align(kernel, tb_text_string(&w->passed), assume);
     cuda_flatten_addresses(kernel);
-    tombac_status status = ir_run_passes(
-        kernel, "function(early-cse,load-store-vectorizer," COMBINE ",dce),globaldce", error);
-    if (status != TOMBAC_OK || !plain || !w->matrices) return status;
+    tombac_status status =
+        ir_run_passes(kernel, "function(early-cse,load-store-vectorizer," COMBINE ",dce),globaldce", error);
+    if (status != TOMBAC_OK || !plain) return status;
+    status = ir_run_passes(kernel, "function(loop-simplify)", error);
+    if (status != TOMBAC_OK) return status;
+    cuda_pipeline(kernel);
+    if (!w->matrices) return ir_run_passes(kernel, "function(early-cse,dce)", error);
     cuda_flatten_addresses(kernel);
     uint32_t threads = w->threadgroup[0] * w->threadgroup[1] * w->threadgroup[2];
-    if (!cuda_swizzle(kernel, threads ? (threads + TB_SIMD_WIDTH - 1) / TB_SIMD_WIDTH * TB_SIMD_WIDTH : MAX_THREADS))
+    if (!cuda_swizzle(
+            kernel, threads ? (threads + TB_SIMD_WIDTH - 1) / TB_SIMD_WIDTH * TB_SIMD_WIDTH : MAX_THREADS))
         return TOMBAC_OK;
-    return ir_run_passes(kernel,
-        "function(instsimplify,early-cse,loop-simplify,lcssa,loop-mssa(licm),early-cse,dce)", error);
+    return ir_run_passes(
+        kernel, "function(instsimplify,early-cse,loop-simplify,lcssa,loop-mssa(licm),early-cse,dce)", error);
 }
 
 /* What is left to do for one of the two entries, from the module that is the same for both. */
-static tombac_status finish(ir_kernel *kernel, const work *w, bool plain, cuda_assumptions *assumptions, tombac_error **error)
+static tombac_status finish(
+    ir_kernel *kernel, const work *w, bool plain, cuda_assumptions *assumptions, tombac_error **error)
 {
     if (plain) cuda_entry_make_plain(kernel);
     cuda_entry_limit(kernel, w->threadgroup, plain);
     tombac_status status = optimise(kernel, w, error);
     *assumptions = (cuda_assumptions){0};
     if (status == TOMBAC_OK && plain) cuda_find_assumptions(kernel, tb_text_string(&w->passed), assumptions);
-    return status == TOMBAC_OK
-               ? merge_accesses(kernel, w, plain ? assumptions : NULL, error)
-               : status;
+    return status == TOMBAC_OK ? merge_accesses(kernel, w, plain ? assumptions : NULL, error) : status;
 }
 
 static tombac_status join(ir_kernel *kernel, LLVMModuleRef second, tombac_error **error)
@@ -331,7 +336,8 @@ static tombac_status lower(ir_kernel *kernel, work *w, tombac_error **error)
 }
 
 /* The module that code is generated from; `header` becomes the object's first line. */
-static tombac_status build(ir_kernel *kernel, const cuda_options *options, tb_text *header, tombac_error **error)
+static tombac_status build(
+    ir_kernel *kernel, const cuda_options *options, tb_text *header, tombac_error **error)
 {
     work w = {0};
     memcpy(w.threadgroup, options->threadgroup[0] ? options->threadgroup : kernel->kernel->required_threads,

@@ -128,8 +128,8 @@ static void bind_argument(entry *e, LLVMBasicBlockRef start, unsigned index, cha
     LLVMPositionBuilderAtEnd(e->builder, start);
     if (kind == 't') {
         uint64_t first = (e->kernel->static_threadgroup_memory + 15) / 16 * 16;
-        LLVMValueRef offset = e->blocks++ ? LLVMBuildZExt(e->builder, own, e->i64, "")
-                                          : LLVMConstInt(e->i64, first, false);
+        LLVMValueRef offset =
+            e->blocks++ ? LLVMBuildZExt(e->builder, own, e->i64, "") : LLVMConstInt(e->i64, first, false);
         own = LLVMBuildInBoundsGEP2(e->builder, e->i8, e->shared, &offset, 1, "");
     }
     if (kind == 'v')
@@ -281,7 +281,7 @@ void cuda_entry_limit(ir_kernel *kernel, const uint32_t threadgroup[3], bool pla
     const char *name = known ? "nvvm.reqntid" : "nvvm.maxntid";
     char value[32];
     int length = snprintf(value, sizeof value, known ? "%u,1,1" : "%u", (unsigned)threads);
-    LLVMAttributeRef limit = LLVMCreateStringAttribute(
-        kernel->context, name, (unsigned)strlen(name), value, (unsigned)length);
+    LLVMAttributeRef limit =
+        LLVMCreateStringAttribute(kernel->context, name, (unsigned)strlen(name), value, (unsigned)length);
     LLVMAddAttributeAtIndex(kernel->function, LLVMAttributeFunctionIndex, limit);
 }

@@ -2,17 +2,18 @@
  *
  * Until then a product is a call of an opaque function. What becomes of it:
  *
- *     halves               tensor cores, unless math is safe: their products are exact in float, but the order of the sum is the
- *                          hardware's
- *     float x half         tensor cores if math is fast, with each float split into a large and a small TF32 number
- *     and float x float
+ *     halves               tensor cores, unless math is safe: their products are exact in float, but the order
+ *                          of the sum is the hardware's
+ *     float x half,        tensor cores if math is fast, with each float split into a large and a small TF32
+ *     float x float        number
  *     all others           shuffles and fma, in the order that docs/operations.md gives
  *
- * (A half is seen as a float that was converted from one.) The instructions have 16 rows, that for halves 8 or 16 columns of the
- * left operand. So products wait until something needs a result; then those that wait are paired where they have the same right
- * operand, and two pairs of halves of which the second adds to the first become one instruction. A product of floats without a
- * partner has its large and small parts in the upper and lower rows. Waiting is allowed because products touch no memory, and
- * their blocks are executed by whole SIMD-groups. */
+ * (A half is seen as a float that was converted from one.) The instructions have 16 rows, that for halves 8
+ * or 16 columns of the left operand. So products wait until something needs a result; then those that wait
+ * are paired where they have the same right operand, and two pairs of halves of which the second adds to the
+ * first become one instruction. A product of floats without a partner has its large and small parts in the
+ * upper and lower rows. Waiting is allowed because products touch no memory, and their blocks are executed
+ * by whole SIMD-groups. */
 #include "compiler/cuda/steps.h"
 
 #include <string.h>
@@ -179,8 +180,8 @@ static LLVMTypeRef floats(waiting *w, unsigned count)
     return LLVMVectorType(w->f32, count);
 }
 
-/* The right operand by columns: packed halves (also of a half operand of which `b` are floats), or two floats. Products that
- * share it share this, too. */
+/* The right operand by columns: packed halves (also of a half operand of which `b` are floats), or two
+ * floats. Products that share it share this, too. */
 static LLVMValueRef transposed(waiting *w, LLVMValueRef cache[], int index)
 {
     const product *x = &w->list[index];
@@ -193,8 +194,8 @@ static LLVMValueRef transposed(waiting *w, LLVMValueRef cache[], int index)
     for (int i = 0; halves && !x->half && i < 2; i++) operands[i] = half_of(w, x->b[i]);
     LLVMValueRef made = halves ? cuda_tiles_columns(w->tiles, operands[0], operands[1]) : NULL;
     if (!made)
-        made = call(
-            w, halves ? "transpose.f16" : "transpose.f32", halves ? w->i32 : floats(w, 2), operands, 2);
+        made =
+            call(w, halves ? "transpose.f16" : "transpose.f32", halves ? w->i32 : floats(w, 2), operands, 2);
     return cache[index] = made;
 }
 
@@ -361,12 +362,13 @@ static void lower_block(waiting *w, LLVMBasicBlockRef block)
 /* From here on the library says where lanes are in a matrix. */
 static void show_places(ir_kernel *kernel)
 {
-    static const char *const names[2][2] = {
-        {"tombac_cuda." CUDA_ROW, "tombac_cuda.matrix_row"}, {"tombac_cuda." CUDA_COLUMN, "tombac_cuda.matrix_column"}};
+    static const char *const names[2][2] = {{"tombac_cuda." CUDA_ROW, "tombac_cuda.matrix_row"},
+        {"tombac_cuda." CUDA_COLUMN, "tombac_cuda.matrix_column"}};
     for (int i = 0; i < 2; i++) {
         LLVMValueRef opaque = LLVMGetNamedFunction(kernel->module, names[i][0]);
         if (!opaque) continue;
-        LLVMReplaceAllUsesWith(opaque, ir_declare(kernel->module, names[i][1], LLVMGlobalGetValueType(opaque)));
+        LLVMReplaceAllUsesWith(
+            opaque, ir_declare(kernel->module, names[i][1], LLVMGlobalGetValueType(opaque)));
         LLVMDeleteFunction(opaque);
     }
 }
@@ -380,7 +382,8 @@ tombac_status cuda_matrix_lower(ir_kernel *kernel, const char *kinds, tombac_err
         .half = LLVMHalfTypeInContext(c),
         .i32 = LLVMInt32TypeInContext(c),
         .f32 = LLVMFloatTypeInContext(c)};
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel->function); b && w.tiles; b = LLVMGetNextBasicBlock(b)) {
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel->function); b && w.tiles;
+        b = LLVMGetNextBasicBlock(b)) {
         if (kernel->math != TOMBAC_MATH_SAFE) cuda_tiles_load(w.tiles, b);
         lower_block(&w, b);
     }

@@ -90,7 +90,11 @@ static void lower(LLVMValueRef instruction, void *context)
     else if (!strcmp(name, "threadgroup_barrier") || !strcmp(name, "fence"))
         forward(l, instruction, name, false, true);
     else if (!strcmp(name, "matrix_row") || !strcmp(name, "matrix_column"))
-        forward(l, instruction, !l->matrices ? name : !strcmp(name, "matrix_row") ? CUDA_ROW : CUDA_COLUMN, false, false);
+        forward(l, instruction,
+            !l->matrices                  ? name
+            : !strcmp(name, "matrix_row") ? CUDA_ROW
+                                          : CUDA_COLUMN,
+            false, false);
     else if (strcmp(name, "log_end"))
         return; /* unknown: reported when the library is linked */
     l->records |= !strncmp(name, "log_", 4) || !strcmp(name, "assert_fail") || !strcmp(name, "unsupported");

@@ -59,22 +59,26 @@ void cuda_find_assumptions(ir_kernel *kernel, const char *kinds, cuda_assumption
 /* Raises the alignment of accesses. `assume` may be NULL. */
 void cuda_align(ir_kernel *kernel, const char *kinds, const cuda_assumptions *assume);
 
+/* pipeline.c: loops that copy tiles load one iteration ahead. */
+void cuda_pipeline(ir_kernel *kernel);
+
 #define CUDA_LDMATRIX "llvm.nvvm.ldmatrix.sync.aligned"
 
-/* swizzle.c: other places in threadgroup memory, in which matrices are read faster; blocks have at most `threads` threads.
- * False where accesses do not allow it. */
+/* swizzle.c: other places in threadgroup memory, in which matrices are read faster; blocks have at most
+ * `threads` threads. False where accesses do not allow it. */
 bool cuda_swizzle(ir_kernel *kernel, uint32_t threads);
 
 /* Of an integer or an address, how many of the lowest bits are known to be zero. */
 unsigned cuda_known_zeros(ir_kernel *kernel, const char *kinds, LLVMValueRef value);
 
-/* matrix.c: whether the kernel multiplies matrices; and the choice how, late among the passes. `kinds` as above. */
+/* matrix.c: whether the kernel multiplies matrices; and the choice how, late among the passes. `kinds` as
+ * above. */
 bool cuda_matrix_used(const ir_kernel *kernel);
 bool cuda_is_product(LLVMValueRef instruction);
 tombac_status cuda_matrix_lower(ir_kernel *kernel, const char *kinds, tombac_error **error);
 
-/* What a kernel that multiplies matrices calls "tombac_cuda." CUDA_ROW and CUDA_COLUMN until cuda_matrix_lower is done: row and
- * column of the first of its lane's two elements. */
+/* What a kernel that multiplies matrices calls "tombac_cuda." CUDA_ROW and CUDA_COLUMN until
+ * cuda_matrix_lower is done: row and column of the first of its lane's two elements. */
 #define CUDA_ROW "opaque_row"
 #define CUDA_COLUMN "opaque_column"
 
@@ -87,14 +91,15 @@ void cuda_tiles_load(cuda_tiles *tiles, LLVMBasicBlockRef block);
 /* The right operand that these two loads give, by columns: two halves in an integer; or NULL. */
 LLVMValueRef cuda_tiles_columns(const cuda_tiles *tiles, LLVMValueRef first, LLVMValueRef second);
 
-/* entry.c: the kernel's body moves into TB_CUDA_ENTRY, which becomes kernel->function, in the form for every launch; appends
- * the header line's kinds of arguments to `kinds`. *thread as above. `threadgroup` as in cuda_options. */
+/* entry.c: the kernel's body moves into TB_CUDA_ENTRY, which becomes kernel->function, in the form for every
+ * launch; appends the header line's kinds of arguments to `kinds`. *thread as above. `threadgroup` as in
+ * cuda_options. */
 tombac_status cuda_entry_build(ir_kernel *kernel, const uint32_t threadgroup[3], tb_text *kinds,
     LLVMValueRef *thread, tombac_error **error);
 /* Makes of it the form for plain launches. */
 void cuda_entry_make_plain(ir_kernel *kernel);
-/* Says how many threads its blocks have: exactly where that is known, else at most as many as the manifest says; in the
- * plain form as many as its registers allow, which the driver asks for. */
+/* Says how many threads its blocks have: exactly where that is known, else at most as many as the manifest
+ * says; in the plain form as many as its registers allow, which the driver asks for. */
 void cuda_entry_limit(ir_kernel *kernel, const uint32_t threadgroup[3], bool plain);
 
 #endif

@@ -1,17 +1,19 @@
 /* Threadgroup memory without bank conflicts, for kernels that multiply matrices.
  *
- * A GPU serves 32 words of different banks at a time, and a word's bank is its number modulo 32; the rows of a matrix that lie a
- * power of two apart meet in few banks. So every access goes to another place: within each 128 bytes the eight pieces of 16
- * bytes are permuted by their line's number,
+ * A GPU serves 32 words of different banks at a time, and a word's bank is its number modulo 32; the rows of
+ * a matrix that lie a power of two apart meet in few banks. So every access goes to another place: within
+ * each 128 bytes the eight pieces of 16 bytes are permuted by their line's number,
  *
  *     f(x) = x ^ (((x >> 7) ^ (x >> 10)) & 7) << 4,    x: bytes from the beginning of the threadgroup's memory,
  *
- * which is the usual swizzle, with three more bits of the line's number. That is invisible if every access stays within a piece
- * and no address leaves the function; otherwise nothing is changed. The memory is whole lines of 128 bytes (artifact/cuda.h).
+ * which is the usual swizzle, with three more bits of the line's number. That is invisible if every access
+ * stays within a piece and no address leaves the function; otherwise nothing is changed. The memory is whole
+ * lines of 128 bytes (artifact/cuda.h).
  *
- * f is linear over the bits: f(x + c) is f(x) ^ f(c) where x and c have no bit in common. So addresses that differ by a
- * constant share f(x), mostly computed outside of the loop, and where f(c) does not meet f(x) the constant stays in the
- * instruction. Which bits a number may have is estimated from how it is computed. Comes after accesses are merged. */
+ * f is linear over the bits: f(x + c) is f(x) ^ f(c) where x and c have no bit in common. So addresses that
+ * differ by a constant share f(x), mostly computed outside of the loop, and where f(c) does not meet f(x)
+ * the constant stays in the instruction. Which bits a number may have is estimated from how it is computed.
+ * Comes after accesses are merged. */
 #include "compiler/cuda/steps.h"
 
 #include <llvm-c/Target.h>
@@ -143,7 +145,8 @@ static void add_value(swizzler *s, place *p, LLVMValueRef value, unsigned shift,
         add_term(s, p, value, shift);
         return;
     }
-    LLVMValueRef a = LLVMGetOperand(value, 0), b = LLVMGetNumOperands(value) > 1 ? LLVMGetOperand(value, 1) : NULL;
+    LLVMValueRef a = LLVMGetOperand(value, 0),
+                 b = LLVMGetNumOperands(value) > 1 ? LLVMGetOperand(value, 1) : NULL;
     switch (LLVMGetInstructionOpcode(value)) {
     case LLVMZExt:
     case LLVMTrunc:
@@ -208,7 +211,8 @@ static LLVMValueRef build_address(swizzler *s, LLVMValueRef old)
     if (p.full) { /* too many terms: as one */
         p = (place){.count = 0};
         LLVMValueRef from = LLVMBuildPtrToInt(s->builder, s->memory, s->i32, "");
-        add_term(s, &p, LLVMBuildSub(s->builder, LLVMBuildPtrToInt(s->builder, old, s->i32, ""), from, ""), 0);
+        add_term(
+            s, &p, LLVMBuildSub(s->builder, LLVMBuildPtrToInt(s->builder, old, s->i32, ""), from, ""), 0);
     }
     LLVMValueRef sum = number(s, 0), constant = NULL;
     uint64_t bits = 0;
@@ -248,7 +252,8 @@ static int address_of(LLVMValueRef instruction)
     case LLVMAtomicRMW:
     case LLVMAtomicCmpXchg: return 0;
     case LLVMStore: return 1;
-    case LLVMCall: return ir_callee(instruction) && ir_name_starts(ir_callee(instruction), CUDA_LDMATRIX) ? 0 : -1;
+    case LLVMCall:
+        return ir_callee(instruction) && ir_name_starts(ir_callee(instruction), CUDA_LDMATRIX) ? 0 : -1;
     default: return -1;
     }
 }
@@ -257,9 +262,9 @@ static bool is_within_piece(const swizzler *s, LLVMValueRef instruction)
 {
     LLVMOpcode opcode = LLVMGetInstructionOpcode(instruction);
     if (opcode == LLVMCall) return true; /* rows of 16 bytes, aligned */
-    LLVMTypeRef type = LLVMTypeOf(opcode == LLVMStore           ? LLVMGetOperand(instruction, 0)
-                                  : opcode == LLVMLoad          ? instruction
-                                                                : LLVMGetOperand(instruction, 1));
+    LLVMTypeRef type = LLVMTypeOf(opcode == LLVMStore  ? LLVMGetOperand(instruction, 0)
+                                  : opcode == LLVMLoad ? instruction
+                                                       : LLVMGetOperand(instruction, 1));
     uint64_t size = LLVMStoreSizeOfType(s->layout, type);
     bool simple = opcode == LLVMLoad || opcode == LLVMStore;
     return size <= PIECE && (!simple || size <= LLVMGetAlignment(instruction)); /* atomic ones are aligned */
@@ -285,7 +290,8 @@ static void rewrite(LLVMValueRef instruction, void *context)
     int address = address_of(instruction);
     if (address < 0 || !is_shared(LLVMGetOperand(instruction, (unsigned)address))) return;
     LLVMPositionBuilderBefore(s->builder, instruction);
-    LLVMSetOperand(instruction, (unsigned)address, build_address(s, LLVMGetOperand(instruction, (unsigned)address)));
+    LLVMSetOperand(
+        instruction, (unsigned)address, build_address(s, LLVMGetOperand(instruction, (unsigned)address)));
 }
 
 bool cuda_swizzle(ir_kernel *kernel, uint32_t threads)

@@ -1,18 +1,20 @@
 /* Operands of products that are loaded from memory, in the order that tensor cores want.
  *
- * Matrices are loaded by lane: lane h takes elements (row(h), column(h)) and (row(h), column(h) + 1), and row and column are calls
- * of functions until this pass is done. So how an address depends on them can be read off it, and the address of another element is
- * the same computation with other numbers for row and column; that all lanes give the same base is a rule of the language.
+ * Matrices are loaded by lane: lane h takes elements (row(h), column(h)) and (row(h), column(h) + 1), and
+ * row and column are calls of functions until this pass is done. So how an address depends on them can be
+ * read off it, and the address of another element is the same computation with other numbers for row and
+ * column; that all lanes give the same base is a rule of the language.
  *
- *     halves in threadgroup memory     ldmatrix, up to four matrices at a time, where rows are contiguous and known to begin at
- *                                      multiples of 16; by columns where it is only a right operand
- *     right operand, columns contiguous  (a transposed load) each lane loads the two elements of its column
- *     four products in a chain of which the left operands are neighbours in contiguous rows, and the right ones in contiguous
- *                                      columns: each lane loads 16 bytes of its row and of its column. They are other elements,
- *                                      but the same of both, so that the products' sum has the same terms in another order
+ *     halves in threadgroup memory   ldmatrix, up to four matrices at a time, where rows are contiguous and known
+ *                                    to begin at multiples of 16; by columns where it is only a right operand
+ *     right operand of which         each lane loads the two elements of its column
+ *     columns are contiguous
+ *     four products in a chain       each lane loads 16 bytes of its row and of its column, where rows of the left
+ *                                    operands and columns of the right ones are contiguous and neighbours: other
+ *                                    elements, but the same of both, so that the sum has its terms in another order
  *
- * They save the transposition of a right operand. All operands of an instruction are loaded by the first of their loads; nothing
- * that may write memory stands between them. */
+ * They save the transposition of a right operand. All operands of an instruction are loaded by the first of
+ * their loads; nothing that may write memory stands between them. */
 #include "compiler/cuda/steps.h"
 
 #include <llvm-c/Target.h>
@@ -27,7 +29,7 @@ enum { MAX_TILES = 256, MAX_DEPTH = 24, SIZE = 2, PIECE_ZEROS = 4, MOST = 4 };
 typedef struct tile {
     LLVMValueRef load[2], base; /* base + offset: the address of the first */
     int64_t offset;
-    bool by_columns; /* these are contiguous, not the rows */
+    bool by_columns;  /* these are contiguous, not the rows */
     bool left, right; /* used as such; anything else counts as left */
     bool done;
     int epoch;            /* loads in the same one see the same memory */
@@ -90,7 +92,8 @@ static bool constant_of(LLVMValueRef value, int64_t *constant)
     return true;
 }
 
-/* By how much `value` grows with each step of the call `name`; false if that is no constant. `any`: whether it depends on it. */
+/* By how much `value` grows with each step of the call `name`; false if that is no constant. `any`: whether
+ * it depends on it. */
 static bool growth(const cuda_tiles *t, LLVMValueRef value, const char *name, int64_t *by, int depth)
 {
     *by = 0;
@@ -101,7 +104,8 @@ static bool growth(const cuda_tiles *t, LLVMValueRef value, const char *name, in
     }
     if (depth >= MAX_DEPTH) return false;
     int64_t x = 0, y = 0, constant = 0;
-    LLVMValueRef a = LLVMGetOperand(value, 0), b = LLVMGetNumOperands(value) > 1 ? LLVMGetOperand(value, 1) : NULL;
+    LLVMValueRef a = LLVMGetOperand(value, 0),
+                 b = LLVMGetNumOperands(value) > 1 ? LLVMGetOperand(value, 1) : NULL;
     if (!growth(t, a, name, &x, depth + 1) || (b && !growth(t, b, name, &y, depth + 1))) return false;
     if (!x && !y) return true;
     switch (LLVMGetInstructionOpcode(value)) {
@@ -155,17 +159,17 @@ static bool is_silent(LLVMValueRef call)
 {
     LLVMValueRef callee = ir_callee(call);
     if (cuda_is_product(call) || (callee && ir_name_starts(callee, CUDA_LDMATRIX))) return true;
-    LLVMAttributeRef memory =
-        callee ? LLVMGetEnumAttributeAtIndex(
-                     callee, LLVMAttributeFunctionIndex, LLVMGetEnumAttributeKindForName("memory", 6))
-               : NULL;
+    LLVMAttributeRef memory = callee ? LLVMGetEnumAttributeAtIndex(callee, LLVMAttributeFunctionIndex,
+                                           LLVMGetEnumAttributeKindForName("memory", 6))
+                                     : NULL;
     return memory && LLVMGetEnumAttributeValue(memory) == 0;
 }
 
 static int epoch_of(LLVMValueRef load)
 {
     int epoch = 0;
-    for (LLVMValueRef i = LLVMGetFirstInstruction(LLVMGetInstructionParent(load)); i != load; i = LLVMGetNextInstruction(i)) {
+    for (LLVMValueRef i = LLVMGetFirstInstruction(LLVMGetInstructionParent(load)); i != load;
+        i = LLVMGetNextInstruction(i)) {
         LLVMOpcode opcode = LLVMGetInstructionOpcode(i);
         epoch += opcode == LLVMStore || opcode == LLVMFence || opcode == LLVMAtomicRMW ||
                  opcode == LLVMAtomicCmpXchg || (opcode == LLVMCall && !is_silent(i));
@@ -254,25 +258,28 @@ static LLVMValueRef address_at(cuda_tiles *t, LLVMValueRef base, LLVMValueRef of
 
 static LLVMValueRef hardware_lane(cuda_tiles *t)
 {
-    LLVMValueRef thread = ir_build_intrinsic(
-        t->builder, t->kernel->module, "llvm.nvvm.read.ptx.sreg.tid.x", NULL, 0, NULL, 0);
+    LLVMValueRef thread =
+        ir_build_intrinsic(t->builder, t->kernel->module, "llvm.nvvm.read.ptx.sreg.tid.x", NULL, 0, NULL, 0);
     return LLVMBuildAnd(t->builder, thread, number(t, 31), "");
 }
 
-/* What lane h adds to the address of the first matrix for its own, number h / 8: their offsets, two of them at a time. */
+/* What lane h adds to the address of the first matrix for its own, number h / 8: their offsets, two of them
+ * at a time. */
 static LLVMValueRef distance(cuda_tiles *t, LLVMValueRef lane, tile *const *group, unsigned count)
 {
     LLVMValueRef sums[2];
     int64_t first = group[0]->offset;
     for (unsigned i = 0; i < count / 2; i++) {
-        LLVMValueRef odd = LLVMBuildAnd(t->builder, LLVMBuildLShr(t->builder, lane, number(t, 3), ""), number(t, 1), "");
+        LLVMValueRef odd =
+            LLVMBuildAnd(t->builder, LLVMBuildLShr(t->builder, lane, number(t, 3), ""), number(t, 1), "");
         int64_t step = group[2 * i + 1]->offset - group[2 * i]->offset;
         sums[i] = LLVMBuildAdd(t->builder, LLVMBuildMul(t->builder, odd, number(t, step), ""),
             number(t, group[2 * i]->offset - first), "");
     }
     if (count == 1) return number(t, 0);
     if (count == 2) return sums[0];
-    LLVMValueRef high = LLVMBuildAnd(t->builder, LLVMBuildLShr(t->builder, lane, number(t, 4), ""), number(t, 1), "");
+    LLVMValueRef high =
+        LLVMBuildAnd(t->builder, LLVMBuildLShr(t->builder, lane, number(t, 4), ""), number(t, 1), "");
     int64_t step = group[2]->offset - first;
     if (group[3]->offset - group[2]->offset == group[1]->offset - first)
         return LLVMBuildAdd(t->builder, sums[0], LLVMBuildMul(t->builder, high, number(t, step), ""), "");
@@ -303,8 +310,7 @@ static bool load_group(cuda_tiles *t, tile *const *group, unsigned count, bool b
     static const char *const names[2][MOST + 1] = {
         {NULL, CUDA_LDMATRIX ".m8n8.x1.b16", CUDA_LDMATRIX ".m8n8.x2.b16", NULL,
             CUDA_LDMATRIX ".m8n8.x4.b16"},
-        {NULL, CUDA_LDMATRIX ".m8n8.x1.trans.b16",
-            CUDA_LDMATRIX ".m8n8.x2.trans.b16", NULL,
+        {NULL, CUDA_LDMATRIX ".m8n8.x1.trans.b16", CUDA_LDMATRIX ".m8n8.x2.trans.b16", NULL,
             CUDA_LDMATRIX ".m8n8.x4.trans.b16"}};
     LLVMPositionBuilderBefore(t->builder, first_load(group, count));
     LLVMValueRef lane = hardware_lane(t);
@@ -341,7 +347,8 @@ static void load_rows(cuda_tiles *t, size_t from)
     unsigned count = 1;
     for (size_t i = from + 1; i < t->count && count < MOST; i++) {
         tile *x = &t->list[i];
-        if (x->done || x->by_columns || x->base != first->base || x->epoch != first->epoch || x->left != first->left)
+        if (x->done || x->by_columns || x->base != first->base || x->epoch != first->epoch ||
+            x->left != first->left)
             continue;
         group[count++] = x;
     }
@@ -411,8 +418,8 @@ static tile *tile_of(cuda_tiles *t, LLVMValueRef product, bool right)
                  second = loaded(t, LLVMGetOperand(product, right ? 3 : 1));
     for (size_t i = 0; first && second && i < t->count; i++) {
         tile *x = &t->list[i];
-        if (x->load[0] == first && x->load[1] == second && !x->done && x->by_columns == right && x->right == right &&
-            x->left != right && is_for_one_product(x))
+        if (x->load[0] == first && x->load[1] == second && !x->done && x->by_columns == right &&
+            x->right == right && x->left != right && is_for_one_product(x))
             return x;
     }
     return NULL;
@@ -423,8 +430,10 @@ static void load_strip(cuda_tiles *t, tile *const *group, bool right)
 {
     LLVMTypeRef type = LLVMFunctionType(t->i32, NULL, 0, false);
     LLVMPositionBuilderBefore(t->builder, first_load(group, MOST));
-    LLVMValueRef row = LLVMBuildCall2(t->builder, type, LLVMGetNamedFunction(t->kernel->module, ROW), NULL, 0, ""),
-                 column = LLVMBuildCall2(t->builder, type, LLVMGetNamedFunction(t->kernel->module, COLUMN), NULL, 0, "");
+    LLVMValueRef row = LLVMBuildCall2(
+                     t->builder, type, LLVMGetNamedFunction(t->kernel->module, ROW), NULL, 0, ""),
+                 column = LLVMBuildCall2(
+                     t->builder, type, LLVMGetNamedFunction(t->kernel->module, COLUMN), NULL, 0, "");
     column = LLVMBuildMul(t->builder, column, number(t, MOST), "");
     t->row = right ? column : row;
     t->column = right ? row : column;
@@ -434,7 +443,8 @@ static void load_strip(cuda_tiles *t, tile *const *group, bool right)
         group[n]->done = true;
         for (unsigned part = 0; part < 2; part++) {
             int64_t offset = group[0]->offset + SIZE * (int64_t)(2 * n + part);
-            LLVMValueRef made = LLVMBuildLoad2(t->builder, t->half, address_at(t, base, number(t, offset)), "");
+            LLVMValueRef made =
+                LLVMBuildLoad2(t->builder, t->half, address_at(t, base, number(t, offset)), "");
             LLVMSetAlignment(made, SIZE);
             if (!right) LLVMReplaceAllUsesWith(group[n]->load[part], made);
             pair = LLVMBuildInsertElement(t->builder, pair, made, number(t, part), "");
@@ -447,7 +457,8 @@ static void load_four(cuda_tiles *t, LLVMValueRef product)
 {
     tile *left[MOST], *right[MOST];
     for (unsigned n = 0; n < MOST; n++, product = next_in_chain(product)) {
-        if (!product || !(left[n] = tile_of(t, product, false)) || !(right[n] = tile_of(t, product, true))) return;
+        if (!product || !(left[n] = tile_of(t, product, false)) || !(right[n] = tile_of(t, product, true)))
+            return;
         int64_t distance = 8 * SIZE * (int64_t)n;
         if (left[n]->base != left[0]->base || left[n]->offset != left[0]->offset + distance) return;
         if (right[n]->base != right[0]->base || right[n]->offset != right[0]->offset + distance) return;
@@ -486,7 +497,8 @@ void cuda_tiles_free(cuda_tiles *t)
 void cuda_tiles_load(cuda_tiles *t, LLVMBasicBlockRef block)
 {
     t->count = 0;
-    if (!LLVMGetNamedFunction(t->kernel->module, ROW) || !LLVMGetNamedFunction(t->kernel->module, COLUMN)) return;
+    if (!LLVMGetNamedFunction(t->kernel->module, ROW) || !LLVMGetNamedFunction(t->kernel->module, COLUMN))
+        return;
     for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i)) {
         if (!cuda_is_product(i)) continue;
         note(t, i, false);

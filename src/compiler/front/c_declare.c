@@ -79,7 +79,8 @@ static uint32_t argument_end(const token_list *list, uint32_t i, uint32_t close)
     return i;
 }
 
-/* The same; a name of an integer constant of the file (an enumerator, say) that is none of a parameter becomes its value. */
+/* The same; a name of an integer constant of the file (an enumerator, say) that is none of a parameter
+ * becomes its value. */
 static void append_relation(scan *s, uint32_t first, uint32_t end, tb_text *out)
 {
     const token_list *list = s->list;
@@ -87,8 +88,10 @@ static void append_relation(scan *s, uint32_t first, uint32_t end, tb_text *out)
     for (uint32_t i = first; i < end; i++) {
         bool gap = i > first && t[i].offset > t[i - 1].offset + t[i - 1].length;
         bool name = t[i].kind == TOKEN_IDENTIFIER && t[i + 1].code != '(' && t[i + 1].code != '.' &&
-                    (i == first || t[i - 1].code != '.') && (i == first || t[i - 1].code != '(' || t[i - 2].kind != TOKEN_IDENTIFIER);
-        for (uint32_t k = s->site->open + 1; name && k < t[s->site->open].match; k++) name = !tokens_equal(list, k, i);
+                    (i == first || t[i - 1].code != '.') &&
+                    (i == first || t[i - 1].code != '(' || t[i - 2].kind != TOKEN_IDENTIFIER);
+        for (uint32_t k = s->site->open + 1; name && k < t[s->site->open].match; k++)
+            name = !tokens_equal(list, k, i);
         int64_t value;
         tb_text_puts(out, gap ? " " : "");
         if (name && front_evaluate(s->unit, i, i + 1, &value))

@@ -347,7 +347,8 @@ static void write_line_directives(msl_writer *w)
         if (at->length < 3 || p[1] != ' ' || p[2] < '0' || p[2] > '9') continue;
         const char *file = front_line_of(w->r.unit, at->line + 1, &line);
         tb_text text = {0};
-        if (file[0] != '<') tb_text_printf(&text, "#line %u \"%s\"", line, file);
+        if (file[0] != '<' || !strcmp(file, w->r.unit->main_path))
+            tb_text_printf(&text, "#line %u \"%s\"", line, file);
         front_edit_directive(&w->r.edits, d, text.size ? text.data : " ");
         w->r.edits.pool.bad |= text.bad;
         tb_text_free(&text);
@@ -375,7 +376,8 @@ static tombac_status write_all(msl_writer *w, tb_text *out, tombac_error **error
 }
 
 /* What was made for an older version must be right in it: what the writer did not foresee is refused here. */
-static tombac_status check_result(const front_unit *unit, const char *standard, const tb_text *text, tombac_error **error)
+static tombac_status check_result(
+    const front_unit *unit, const char *standard, const tb_text *text, tombac_error **error)
 {
     front_options options = {.language = FRONT_METAL, .standard = standard};
     front_unit *made = NULL;
@@ -388,8 +390,8 @@ static tombac_status check_result(const front_unit *unit, const char *standard, 
     if (status == TOMBAC_OK) status = front_compile(made, NULL, true, &result, &problem);
     if (status != TOMBAC_OK)
         status = tb_fail(error, status == TOMBAC_ERROR_SOURCE ? TOMBAC_ERROR_UNSUPPORTED : status,
-            "%s\n%s cannot be written as Metal source for %s: see above", tombac_error_message(problem), unit->main_path,
-            standard);
+            "%s\n%s cannot be written as Metal source for %s: see above", tombac_error_message(problem),
+            unit->main_path, standard);
     tombac_error_release(problem);
     front_result_free(&result);
     front_close(made);
@@ -408,7 +410,6 @@ static tombac_status emit(
     bool fine = front_edit_start(&w.r.edits, w.list) && front_c_functions(w.list, &w.functions);
     w.reads_positions = fine ? calloc(w.functions.count + 1, sizeof *w.reads_positions) : NULL;
     tombac_status status = w.reads_positions ? write_all(&w, out, error) : tb_fail_memory(error);
-    if (getenv("CKDBG")) fputs(out->data, stderr);
     if (status == TOMBAC_OK) status = check_result(unit, standard->name, out, error);
     free(w.reads_positions);
     free(w.functions.items);
@@ -416,7 +417,8 @@ static tombac_status emit(
     return status;
 }
 
-/* Generic pointers say all that C's do but for pointers to constants and conversions of void *, which the other way has. */
+/* Generic pointers say all that C's do but for pointers to constants and conversions of void *, which the
+ * other way has. */
 tombac_status front_emit_msl(front_unit *unit, const char *standard, tb_text *out, tombac_error **error)
 {
     if (unit->options.language != FRONT_C)
@@ -424,7 +426,8 @@ tombac_status front_emit_msl(front_unit *unit, const char *standard, tb_text *ou
     front_standard found;
     tombac_status status = front_standard_find(standard ? standard : "metal4.1", &found, error);
     if (status == TOMBAC_OK && found.version < MSL_OLDEST)
-        status = tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "Metal source is made for metal2.3 and later, not %s", standard);
+        status = tb_fail(
+            error, TOMBAC_ERROR_UNSUPPORTED, "Metal source is made for metal2.3 and later, not %s", standard);
     if (status == TOMBAC_OK) status = front_c_check(unit, error);
     if (status != TOMBAC_OK) return status;
     bool generic = found.version >= MSL_GENERIC_POINTERS;

@@ -1,6 +1,6 @@
-/* Metal source before metal4.1, where every pointer has an address space: they are inferred, by the compiler that reads
- * the source. A pointer variable takes its type from its initial value, a helper with pointers becomes a template,
- * of which there is a copy for each combination of spaces that it is called with:
+/* Metal source before metal4.1, where every pointer has an address space: they are inferred, by the compiler
+ * that reads the source. A pointer variable takes its type from its initial value, a helper with pointers
+ * becomes a template, of which there is a copy for each combination of spaces that it is called with:
  *
  *   const float *p = x + 1;            auto p = tombac_in<const float>(x + 1);
  *   (uchar *)p                         tombac_in<uchar>(p)
@@ -8,9 +8,10 @@
  *                                      auto x = tombac_in<const float>(tombac_q_x);
  *   float *at(float *p)                template <typename tombac_p_p> auto at(tombac_p_p tombac_q_p)
  *
- * tombac_in<T>(p) (prelude.metal) is p as a pointer to T in its own space, so that elements are C's. A pointer without an
- * initial value takes the type of the first value that is stored. Pointers in structures, in arrays and behind
- * typedefs, and pointers to functions of the file that are not called, are refused by name. */
+ * tombac_in<T>(p) (prelude.metal) is p as a pointer to T in its own space, so that elements are C's. A
+ * pointer without an initial value takes the type of the first value that is stored. Pointers in structures,
+ * in arrays and behind typedefs, and pointers to functions of the file that are not called, are refused by
+ * name. */
 #include "compiler/front/c_msl.h"
 
 #include <stdio.h>
@@ -27,12 +28,14 @@ static bool is_word(const token_list *list, uint32_t i, const char *const *words
     return false;
 }
 #define IS_WORD(list, i, ...)                                                                                \
-    is_word(list, i, (const char *const[]){__VA_ARGS__}, sizeof(const char *const[]){__VA_ARGS__} / sizeof(char *))
+    is_word(list, i, (const char *const[]){__VA_ARGS__},                                                     \
+        sizeof(const char *const[]){__VA_ARGS__} / sizeof(char *))
 
 static bool is_qualifier(uint32_t code)
 {
-    return code == KW_CONST || code == KW_VOLATILE || code == KW_STATIC || code == KW_INLINE || code == KW_THREADGROUP ||
-           code == KW_RESTRICT || code == KW_RESTRICT2 || code == KW_RESTRICT3 || code == KW_CONSTEXPR || code == KW_EXTERN;
+    return code == KW_CONST || code == KW_VOLATILE || code == KW_STATIC || code == KW_INLINE ||
+           code == KW_THREADGROUP || code == KW_RESTRICT || code == KW_RESTRICT2 || code == KW_RESTRICT3 ||
+           code == KW_CONSTEXPR || code == KW_EXTERN;
 }
 
 /* The end of the words of a type that begin at i, or i where none do. */
@@ -46,8 +49,8 @@ static uint32_t type_end(const token_list *list, uint32_t i)
             i = t[i + 1].match;
         } else if (is_qualifier(t[i].code)) {
             continue;
-        } else if (IS_WORD(list, i, "void", "char", "short", "int", "long", "float", "signed", "unsigned", "bool", "_Bool",
-                       "half", "_Float16")) {
+        } else if (IS_WORD(list, i, "void", "char", "short", "int", "long", "float", "signed", "unsigned",
+                       "bool", "_Bool", "half", "_Float16")) {
             if (named && !built_in) return i;
             named = built_in = true;
         } else if (!named && (t[i].code == KW_STRUCT || t[i].code == KW_UNION || t[i].code == KW_ENUM)) {
@@ -59,8 +62,8 @@ static uint32_t type_end(const token_list *list, uint32_t i)
             named = true;
             i = t[i + 1].match;
         } else if (!named && t[i].kind == TOKEN_IDENTIFIER && !t[i].code &&
-                   !IS_WORD(list, i, "if", "while", "for", "switch", "case", "default", "break", "continue", "sizeof",
-                       "goto", "static_assert", "_Static_assert")) {
+                   !IS_WORD(list, i, "if", "while", "for", "switch", "case", "default", "break", "continue",
+                       "sizeof", "goto", "static_assert", "_Static_assert")) {
             named = true;
         } else {
             return named ? i : first;
@@ -100,7 +103,8 @@ static declarator read_declarator(const token_list *list, uint32_t i)
     return d;
 }
 
-/* What a pointer points to, as written (and as c_msl_words.c writes it): the words of the type, the dimensions. */
+/* What a pointer points to, as written (and as c_msl_words.c writes it): the words of the type, the
+ * dimensions. */
 static void append_dimensions(msl_writer *w, const declarator *d, tb_text *out)
 {
     if (d->group != NO_TOKEN) front_edit_render(&w->r.edits, d->dimensions, d->end - 1, out);
@@ -136,7 +140,8 @@ static void delete_all(msl_writer *w, uint32_t first, uint32_t end)
 static uint32_t value_end(const token_list *list, uint32_t i)
 {
     const token *t = list->tokens;
-    while (i < list->count && t[i].code != ',' && t[i].code != ';' && t[i].code != ')' && t[i].code != ']' && t[i].code != '}')
+    while (i < list->count && t[i].code != ',' && t[i].code != ';' && t[i].code != ')' && t[i].code != ']' &&
+           t[i].code != '}')
         i = t[i].match != NO_TOKEN && t[i].match > i ? t[i].match + 1 : i + 1;
     return i;
 }
@@ -186,9 +191,10 @@ static tombac_status write_pointer(msl_writer *w, const char *words, const decla
     } else {
         uint32_t later = first_stored(list, d->name, last);
         if (later == NO_TOKEN)
-            status = msl_refuse(w, d->name, "a pointer to which nothing is stored is not supported before metal4.1");
-        tb_text_printf(&type, "decltype(%s%s%s", d->stars == 1 ? "tombac_in<" : "tombac_value", tb_text_string(&element),
-            d->stars == 1 ? ">(" : "(");
+            status = msl_refuse(
+                w, d->name, "a pointer to which nothing is stored is not supported before metal4.1");
+        tb_text_printf(&type, "decltype(%s%s%s", d->stars == 1 ? "tombac_in<" : "tombac_value",
+            tb_text_string(&element), d->stars == 1 ? ">(" : "(");
         if (later != NO_TOKEN) front_edit_render(edits, later, value_end(list, later) - 1, &type);
         tb_text_puts(&type, ")) ");
         front_edit_before(edits, d->name, tb_text_string(&type));
@@ -208,7 +214,8 @@ static tombac_status write_declaration(msl_writer *w, uint32_t first, uint32_t b
     uint32_t i = base;
     for (;;) { /* is it one? */
         declarator d = read_declarator(list, i);
-        if (d.end == i || d.name == NO_TOKEN || (t[d.end].code != '=' && t[d.end].code != ',' && t[d.end].code != ';'))
+        if (d.end == i || d.name == NO_TOKEN ||
+            (t[d.end].code != '=' && t[d.end].code != ',' && t[d.end].code != ';'))
             return TOMBAC_OK;
         pointers |= d.stars > 0;
         others |= d.stars == 0;
@@ -220,7 +227,8 @@ static tombac_status write_declaration(msl_writer *w, uint32_t first, uint32_t b
     if (t[first].code == KW_TYPEDEF)
         return msl_refuse(w, first, "a pointer behind a typedef is not supported before metal4.1");
     if (in_for && others)
-        return msl_refuse(w, first, "a pointer and a value in the same 'for' are not supported before metal4.1");
+        return msl_refuse(
+            w, first, "a pointer and a value in the same 'for' are not supported before metal4.1");
     tb_text words = {0}, again = {0};
     append_words(w, first, base, &words);
     tb_text_puts(&again, "; ");
@@ -248,13 +256,15 @@ static uint32_t operand_last(const token_list *list, uint32_t i)
 {
     const token *t = list->tokens;
     for (;; i++) {
-        bool prefix = t[i].code == '&' || t[i].code == '*' || t[i].code == '-' || t[i].code == '+' || t[i].code == '!' ||
-                      t[i].code == '~' || t[i].code == PUNCT2('+', '+') || t[i].code == PUNCT2('-', '-');
+        bool prefix = t[i].code == '&' || t[i].code == '*' || t[i].code == '-' || t[i].code == '+' ||
+                      t[i].code == '!' || t[i].code == '~' || t[i].code == PUNCT2('+', '+') ||
+                      t[i].code == PUNCT2('-', '-');
         uint32_t base = t[i].code == '(' ? type_end(list, i + 1) : i;
-        while (t[i].code == '(' && base > i + 1 && (t[base].code == '*' || is_qualifier(t[base].code))) base++;
+        while (t[i].code == '(' && base > i + 1 && (t[base].code == '*' || is_qualifier(t[base].code)))
+            base++;
         bool cast = t[i].code == '(' && base > i + 1 && base == t[i].match &&
-                    (t[base + 1].kind == TOKEN_IDENTIFIER || t[base + 1].kind == TOKEN_NUMBER || t[base + 1].code == '(' ||
-                        t[base + 1].code == '&' || t[base + 1].code == '*');
+                    (t[base + 1].kind == TOKEN_IDENTIFIER || t[base + 1].kind == TOKEN_NUMBER ||
+                        t[base + 1].code == '(' || t[base + 1].code == '&' || t[base + 1].code == '*');
         if (cast) i = base;
         if (!prefix && !cast) break;
     }
@@ -278,15 +288,18 @@ static tombac_status write_cast(msl_writer *w, uint32_t i)
     const token_list *list = w->list;
     const token *t = list->tokens;
     uint32_t close = t[i].match, base = type_end(list, i + 1);
-    if (base == i + 1 || base >= close || (i > 0 && t[i - 1].kind == TOKEN_IDENTIFIER && t[i - 1].code != KW_RETURN))
+    if (base == i + 1 || base >= close ||
+        (i > 0 && t[i - 1].kind == TOKEN_IDENTIFIER && t[i - 1].code != KW_RETURN))
         return TOMBAC_OK;
     declarator d = read_declarator(list, base);
     bool group = t[base].code == '(' && t[base + 1].code == '*' && t[base].match == base + 2;
-    if (d.stars == 0 || d.end != close || (d.name != NO_TOKEN && !group) || t[close + 1].code == '{') return TOMBAC_OK;
+    if (d.stars == 0 || d.end != close || (d.name != NO_TOKEN && !group) || t[close + 1].code == '{')
+        return TOMBAC_OK;
     if (t[close + 1].kind == TOKEN_PUNCTUATOR && t[close + 1].code != '(' && t[close + 1].code != '&' &&
         t[close + 1].code != '*')
         return TOMBAC_OK; /* sizeof and its like */
-    if (d.stars > 1) return msl_refuse(w, i, "a cast to a pointer to a pointer is not supported before metal4.1");
+    if (d.stars > 1)
+        return msl_refuse(w, i, "a cast to a pointer to a pointer is not supported before metal4.1");
     tb_text text = {0};
     tb_text_puts(&text, "tombac_in<");
     append_element(w, i + 1, base, &d, &text);
@@ -301,8 +314,10 @@ static tombac_status write_cast(msl_writer *w, uint32_t i)
 
 /* ---- Helpers ---- */
 
-/* The parameter [first, end) of a helper: pointers become template parameters, and variables at the start of the body. */
-static void write_parameter(msl_writer *w, uint32_t first, uint32_t end, unsigned number, tb_text *head, tb_text *start)
+/* The parameter [first, end) of a helper: pointers become template parameters, and variables at the start of
+ * the body. */
+static void write_parameter(
+    msl_writer *w, uint32_t first, uint32_t end, unsigned number, tb_text *head, tb_text *start)
 {
     const token *t = w->list->tokens;
     uint32_t base = type_end(w->list, first);
@@ -324,8 +339,8 @@ static void write_parameter(msl_writer *w, uint32_t first, uint32_t end, unsigne
     bool typed = stars == 1 && name.size;
     tb_text_printf(&made, "%s %s%s", type, typed ? GIVEN : "", tb_text_string(&name));
     if (typed)
-        tb_text_printf(start, "auto %s = tombac_in<%s>(" GIVEN "%s); ", tb_text_string(&name), tb_text_string(&element),
-            tb_text_string(&name));
+        tb_text_printf(start, "auto %s = tombac_in<%s>(" GIVEN "%s); ", tb_text_string(&name),
+            tb_text_string(&element), tb_text_string(&name));
     delete_all(w, first, end);
     front_edit_replace(&w->r.edits, first, tb_text_string(&made));
     w->r.edits.pool.bad |= element.bad | made.bad | name.bad;
@@ -380,7 +395,8 @@ static bool starts_statement(const token_list *list, uint32_t i, bool *in_for)
 {
     const token *t = list->tokens;
     *in_for = i > 1 && t[i - 1].code == '(' && token_is(list, i - 2, "for");
-    bool inside = t[i].brace != NO_TOKEN && t[i].scope == SCOPE_FUNCTION && t[i].bracket != '(' && t[i].bracket != '[';
+    bool inside =
+        t[i].brace != NO_TOKEN && t[i].scope == SCOPE_FUNCTION && t[i].bracket != '(' && t[i].bracket != '[';
     uint32_t before = i ? t[i - 1].code : ';';
     return *in_for || (inside && (before == ';' || before == '{' || before == '}'));
 }
@@ -389,7 +405,8 @@ static tombac_status check_lasting(msl_writer *w, uint32_t i)
 {
     const token *t = w->list->tokens;
     bool member = t[i].code == '*' && t[i].scope == SCOPE_CLASS && t[i].bracket != '[' && t[i].bracket != '(';
-    bool type = t[i].code == '*' && t[i].bracket != '[' && t[t[i].head].code == KW_TYPEDEF && t[i].scope != SCOPE_CLASS;
+    bool type = t[i].code == '*' && t[i].bracket != '[' && t[t[i].head].code == KW_TYPEDEF &&
+                t[i].scope != SCOPE_CLASS;
     if (member) return msl_refuse(w, i, "a pointer in a structure is not supported before metal4.1");
     if (type) return msl_refuse(w, i, "a pointer behind a typedef is not supported before metal4.1");
     return TOMBAC_OK;

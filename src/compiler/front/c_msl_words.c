@@ -250,7 +250,8 @@ static tombac_status check_version(msl_writer *w, uint32_t i)
     const char *name = token_text(w->list, i);
     bool atomic = t[i].length > 7 && !memcmp(name, "atomic_", 7) && !token_is(w->list, i, "atomic_init") &&
                   (t[i].length < 9 || memcmp(name + t[i].length - 9, "_explicit", 9) != 0);
-    if (w->version >= MSL_FENCES || !(atomic || token_is(w->list, i, "memory_fence") || token_is(w->list, i, "printf")))
+    if (w->version >= MSL_FENCES ||
+        !(atomic || token_is(w->list, i, "memory_fence") || token_is(w->list, i, "printf")))
         return TOMBAC_OK;
     return msl_refuse(w, i, "function '%.*s' is not supported before metal3.2%s", (int)t[i].length, name,
         atomic ? ", which has no order of atomic operations but memory_order_relaxed" : "");

@@ -249,8 +249,10 @@ static tombac_status specialise(ir_kernel *kernel, const ir_request *request, to
     }
     if (status == TOMBAC_OK) {
         ir_annotations_erase(kernel->module);
-        if (front_language_of(kernel->unit) == FRONT_C)
+        if (front_language_of(kernel->unit) == FRONT_C) {
             ir_c_variables(kernel->module, annotations, count);
+            ir_c_ranges(kernel->module);
+        }
         internalise(kernel->module);
         clear_call_conventions(kernel->module);
         ir_constants_keep(kernel);

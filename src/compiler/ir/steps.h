@@ -86,6 +86,9 @@ void ir_lower_intrinsics(LLVMModuleRef module, LLVMValueRef function);
  * (the width), the absolute value of the minimum. */
 void ir_define_results(LLVMModuleRef module, LLVMValueRef function);
 
+/* range.c: what is known of positions in a kernel in C. */
+void ir_c_ranges(LLVMModuleRef module);
+
 /* spaces.c, for kernels in C: moves variables annotated "tombac.threadgroup" to address space 3; after
  * inlining, makes generic pointers those of the memory that they point into, and vectors scalars. */
 void ir_c_variables(LLVMModuleRef module, const ir_annotation *annotations, size_t count);

@@ -150,6 +150,17 @@ TILES = [
     ("a SIMD-group barrier without memory is none", "out[i] = in[i]; simdgroup_barrier(mem_flags::mem_none); out[i + 1] = in[i + 1];", [], [r"bar\.warp"], []),
 ]
 
+# Loops that copy tiles.
+COPY = "threadgroup float s[1024]; float sum = 0; for (uint k = 0; k < size; k++) {{ {0} s[lane] = in[1024 * k + i]; {1} threadgroup_barrier(mem_flags::mem_threadgroup); " \
+       "for (int j = 0; j < 8; j++) sum += s[(lane + j) & 31]; threadgroup_barrier(mem_flags::mem_threadgroup); }} out[i] = sum;"
+AHEAD = r"ld\.global(?:(?!\n\})(?s:.))*st\.shared(?:(?!\n\})(?s:.))*barrier(?:(?!\n\})(?s:.))*ld\.global(?:(?!\n\})(?s:.))*ld\.shared"
+LOOPS = [
+    ("tiles are loaded one iteration ahead", COPY.format("", ""), [PLAIN + AHEAD], [GENERAL + AHEAD], []),
+    ("not where the loop writes device memory", COPY.format("", "out[i] += 1;"), [], [PLAIN + AHEAD], []),
+    ("nor where it has atomic operations", COPY.format("", "atomic_fetch_add_explicit(count, 1, memory_order_relaxed);"), [], [PLAIN + AHEAD], []),
+    ("nor where an address is loaded", COPY.format("uint n = as_type<uint>(in[k]);", "").replace("1024 * k + i", "n + i"), [], [PLAIN + AHEAD], []),
+]
+
 
 def math_cases():
     for space in ("", "fast::", "precise::"):
@@ -174,7 +185,7 @@ def check(compiler, name, body, wanted, unwanted, options, target):
 
 def main():
     failed = 0
-    cases = [*((*case, []) for case in (*CASES, *math_cases())), *MORE, *TILES]
+    cases = [*((*case, []) for case in (*CASES, *math_cases())), *MORE, *TILES, *LOOPS]
     for number, case in enumerate(cases):
         problems = check(sys.argv[1], *case, "sm_80" if number % 5 == 0 else "sm_90")
         failed += bool(problems)

@@ -272,9 +272,9 @@ LIBRARY quad multiply16(f16 a0, f16 a1, f16 a2, f16 a3, f16 a4, f16 a5, f16 a6, 
     return (quad){d0, d1, d2, d3};
 }
 
-/* A float is the sum of two TF32 numbers of 11 bits, up to its last two bits: the first ones as they are, and the rest rounded. (The
- * instruction that converts is a sequence of four on Hopper.) NaN and infinity stay in the large part; the small part of
- * infinity is 0. */
+/* A float is the sum of two TF32 numbers of 11 bits, up to its last two bits: the first ones as they are,
+ * and the rest rounded. (The instruction that converts is a sequence of four on Hopper.) NaN and infinity
+ * stay in the large part; the small part of infinity is 0. */
 INLINE u32 large(f32 x)
 {
     return __builtin_bit_cast(u32, x) & 0xffffe000u;
@@ -323,8 +323,8 @@ INLINE quad multiply_rows(u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1, quad d
     return (quad){d0, d1, d2, d3};
 }
 
-/* Two products with the same right operand, by columns: the small parts first; of the small parts' product, below a float's last
- * bit, nothing is seen. c is added outside, as above. `exact`: b is TF32. */
+/* Two products with the same right operand, by columns: the small parts first; of the small parts' product,
+ * below a float's last bit, nothing is seen. c is added outside, as above. `exact`: b is TF32. */
 INLINE quad multiply_two(f32 a0, f32 a1, f32 a2, f32 a3, f32 b0, f32 b1, quad c, bool exact)
 {
     u32 e0 = large(b0), e1 = large(b1);

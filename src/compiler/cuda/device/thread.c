@@ -3,8 +3,8 @@
 
 #define PURE_LIBRARY __attribute__((always_inline, visibility("default")))
 
-/* Where the threadgroup is. The grid is one-dimensional where it has more than 65535 threadgroups in y or z, or more than
- * fit x; false for a block behind its end. */
+/* Where the threadgroup is. The grid is one-dimensional where it has more than 65535 threadgroups in y or z,
+ * or more than fit x; false for a block behind its end. */
 static inline __attribute__((always_inline)) bool place(const tb_cuda_launch *launch, bool plain, u32 group[3])
 {
     const u32 *count = launch->dispatch.threadgroups_per_grid;
@@ -35,8 +35,9 @@ static inline __attribute__((always_inline)) u32 existing_lanes(u32 behind)
 }
 
 /* Fills `thread` and says whether this thread exists: blocks are as large as the threadgroup that was asked
- * for, while threadgroups at the grid's edges may be smaller. Blocks are one-dimensional and have whole SIMD-groups.
- * `plain`: the launch is (artifact/cuda.h). size_x, size_y, size_z: of threadgroups as launched, or 0. */
+ * for, while threadgroups at the grid's edges may be smaller. Blocks are one-dimensional and have whole
+ * SIMD-groups. `plain`: the launch is (artifact/cuda.h). size_x, size_y, size_z: of threadgroups as
+ * launched, or 0. */
 PURE_LIBRARY bool enter(const tb_cuda_launch *launch, tb_cuda_thread *thread, bool plain, u32 size_x, u32 size_y,
     u32 size_z) LABEL("enter");
 PURE_LIBRARY bool enter(

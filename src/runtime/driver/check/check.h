@@ -6,6 +6,7 @@
  *   operations.c what threads that meet compute
  *   access.c     which memory a kernel may touch
  *   race.c       accesses that nothing orders
+ *   fresh.c      reads of threadgroup memory that nothing wrote
  *   fiber.c      stacks and switching */
 #ifndef RT_CHECK_CHECK_H
 #define RT_CHECK_CHECK_H
@@ -37,12 +38,6 @@ typedef enum check_state {
     CHECK_BARRIER, /* at a threadgroup barrier */
     CHECK_ENDED
 } check_state;
-
-/* Something that does not end the launch. */
-typedef struct check_fault {
-    uint64_t count;
-    tb_check_place first;
-} check_fault;
 
 struct check_thread {
     tb_check_thread shared; /* first: kernel code knows the thread by its address */
@@ -76,7 +71,12 @@ struct check_run {
     size_t range_count;
     check_races *races; /* NULL: they are not looked for */
     rt_log_record record;
-    check_fault faults[TB_CHECK_FAULT_COUNT]; /* what is reported at the end */
+    struct {
+        uint64_t count;
+        tb_check_place first;
+    } faults[TB_CHECK_FAULT_COUNT]; /* reported at the end */
+    uint32_t *written;              /* per byte of threadgroup memory: by which threadgroup (fresh.c) */
+    uint32_t ordinal;               /* of the running threadgroup, from 1 */
     tombac_status status; /* of the first failure; the launch ends with it */
     tombac_error **error;
 };
@@ -93,6 +93,13 @@ const check_range *check_ranges_find(const check_run *run, uint64_t address, uin
  */
 const char *check_table_find(const check_code *code, uint64_t address, size_t *left);
 
+/* Something that is reported when the launch ends. */
+void check_note_fault(check_run *run, uint32_t kind, const tb_check_place *place);
+
+/* fresh.c: room for the launch; an access to threadgroup memory. */
+tombac_status check_fresh_begin(check_run *run, tombac_error **error);
+void check_fresh_note(check_thread *thread, uint64_t begin, uint64_t size, bool reads, bool writes,
+    const tb_check_place *place);
 
 /* Ends the launch from inside a kernel's thread: the scheduler goes on and sees the failure. Does not return.
  */

@@ -36,10 +36,14 @@ static void log_end(tb_check_thread *shared)
     rt_log_record_write(&run->record, find_literal, run->code, &run->request->log);
 }
 
+void check_note_fault(check_run *run, uint32_t kind, const tb_check_place *place)
+{
+    if (kind < TB_CHECK_FAULT_COUNT && !run->faults[kind].count++) run->faults[kind].first = *place;
+}
+
 static void fault(tb_check_thread *shared, uint32_t kind, const tb_check_place *place)
 {
-    check_run *run = ((check_thread *)shared)->run;
-    if (kind < TB_CHECK_FAULT_COUNT && !run->faults[kind].count++) run->faults[kind].first = *place;
+    check_note_fault(((check_thread *)shared)->run, kind, place);
 }
 
 static const char *literal(check_thread *thread, const char *string, const char *otherwise)
@@ -220,6 +224,7 @@ static void run_threadgroup(check_run *run, uint32_t x, uint32_t y, uint32_t z)
         }
     }
     memset(run->memory, 0, run->request->threadgroup_memory);
+    run->ordinal++;
     if (run->races) check_races_begin(run->races, run);
     check_schedule(run);
 }
@@ -245,8 +250,8 @@ static void run_grid(check_run *run)
 
 static void report_faults(const check_run *run)
 {
-    static const char *const names[TB_CHECK_FAULT_COUNT] = {
-        "integer divisions by zero", "integer divisions that overflow", "signed integer operations that overflow",
+    static const char *const names[TB_CHECK_FAULT_COUNT] = {"integer divisions by zero",
+        "integer divisions that overflow", "signed integer operations that overflow",
         "reads of threadgroup memory that nothing wrote before"};
     for (int kind = 0; kind < TB_CHECK_FAULT_COUNT && run->request->log.write; kind++) {
         if (!run->faults[kind].count) continue;
@@ -274,6 +279,7 @@ static tombac_status run(rt_code *handle, const rt_run *request, tombac_error **
     state->memory = aligned_alloc(64, memory);
     tombac_status status = TOMBAC_OK;
     if (!state->threads || !state->arguments || !state->extents || !state->memory) status = tb_fail_memory(error);
+    if (status == TOMBAC_OK) status = check_fresh_begin(state, error);
     if (status == TOMBAC_OK) status = check_ranges_build(state, error);
     if (status == TOMBAC_OK) status = check_races_create(state, &state->races, error);
     if (status == TOMBAC_OK) {
@@ -295,6 +301,7 @@ static tombac_status run(rt_code *handle, const rt_run *request, tombac_error **
     free(state->threads);
     free(state->arguments);
     free(state->extents);
+    free(state->written);
     free(state->memory);
     free(state);
     return status;

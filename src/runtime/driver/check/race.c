@@ -27,8 +27,6 @@ typedef struct mark {
 
 typedef struct cell {
     mark write, read[2];
-    uint32_t writer; /* threadgroup that wrote the bytes ... */
-    uint8_t written; /* ... of this mask; of threadgroup memory only */
 } cell;
 
 typedef struct shadow {
@@ -349,18 +347,8 @@ static void visit_word(const access *a, cell *c, mark *now)
         note_read(races, c, now, thread, a->memory);
 }
 
-/* True if nothing wrote one of these bytes since the threadgroup began. */
-static bool is_fresh(cell *c, const mark *now, bool writes)
-{
-    if (c->writer != now->group) c->written = 0;
-    c->writer = now->group;
-    if (writes) c->written |= now->bytes;
-    return now->bytes & ~c->written;
-}
-
 static void visit_words(const access *a)
 {
-    bool fresh = false;
     const check_races *races = a->thread->run->races;
     const tb_check_thread *thread = &a->thread->shared;
     const check_run *run = races->run;
@@ -374,11 +362,8 @@ static void visit_words(const access *a)
     for (uint64_t at = a->address - a->begin, end = at + a->size; at < end; at = (at / WORD + 1) * WORD) {
         uint64_t first = at % WORD, last = end - at / WORD * WORD;
         now.bytes = (uint8_t)((15u << first & 15) & (last < WORD ? (1u << last) - 1 : 15));
-        if (a->memory == THREADGROUP) fresh |= is_fresh(&a->cells[at / WORD], &now, a->writes);
         visit_word(a, &a->cells[at / WORD], &now);
     }
-    check_fault *faults = &a->thread->run->faults[TB_CHECK_FRESH_READ];
-    if (fresh && !faults->count++) faults->first = *a->place;
 }
 
 /* Where the address lies; false: in memory in which there can be no race. */
@@ -419,6 +404,10 @@ void tombac_check_race(tb_check_thread *shared, uint64_t address, uint64_t size,
     a.writes = kind != TB_CHECK_LOAD && !(how & TB_CHECK_ONLY_READS);
     check_races_settle(thread);
     if (!size || !find_cells(races, shared, &a)) return;
+    if (a.memory == THREADGROUP) {
+        bool reads = kind == TB_CHECK_LOAD || how & TB_CHECK_ONLY_READS;
+        check_fresh_note(thread, address - a.begin, size, reads, a.writes, place);
+    }
     if (kind == TB_CHECK_ATOMIC) operate(races, shared, how & TB_CHECK_ORDERED);
     if (kind == TB_CHECK_STORE && size <= KEPT) {
         races->pending.access = a;

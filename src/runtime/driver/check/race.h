@@ -14,8 +14,6 @@
  * Two plain writes of the same value are no race, nor is a plain write that changes nothing beside plain reads: kernels set
  * flags in this way.
  *
- * Reads of threadgroup memory that no thread of the threadgroup wrote are counted (TB_CHECK_FRESH_READ).
- *
  * Each 4 bytes of memory have marks: the last write, and two reads since. (After Flanagan and Freund, "FastTrack", PLDI 2009, with
  * counts of barriers in the place of vector clocks.) So a race is found if it happens among the last accesses of a place, in
  * the one order in which this engine runs threads, whatever that order is. */

@@ -2,6 +2,7 @@
  * share. */
 #include "runtime/driver/cuda/cuda.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { OLDEST = 80, NOT_WITH_DEFAULT_STREAM = 1 };
@@ -66,7 +67,9 @@ tombac_status cuda_allocate(cuda_gpu *gpu, size_t size, cuda_address *address, t
     } while (result == CUDA_ERROR_MEMORY && cuda_mirror_evict(gpu));
     if (!result) result = gpu->api.stream_wait(gpu->memory);
     if (result) *address = 0;
-    return cuda_check(gpu, result, "allocating memory on the GPU", error);
+    char doing[64];
+    snprintf(doing, sizeof doing, "allocating %zu bytes on the GPU", size);
+    return cuda_check(gpu, result, doing, error);
 }
 
 void cuda_free(cuda_gpu *gpu, cuda_address address)

@@ -9,6 +9,11 @@ using namespace metal;
 // NOT local-atomics: \bxchg[lq]\s.*\(
 // RUN device-atomics: emit --what asm --engine cpu --target x86-64-v4 --kernel device_atomics
 // CHECK device-atomics: \block\s+(add|inc)
+// ... one for all lanes that meet at an address, and threadgroup memory none under a mask either.
+// RUN meeting: emit --what simd --target x86-64-v4 --kernel device_atomics
+// CHECK meeting: icmp eq <32 x i64>
+// RUN masked-local: emit --what asm --engine cpu --target x86-64-v4 --kernel masked_local
+// CHECK masked-local: (\s*incl\s+\(%r\w+\)\n.*\n){30}
 kernel void local_atomics(device const uint *in, device uint *out, uint i [[thread_index_in_threadgroup]])
 {
     threadgroup atomic_uint bins[256];
@@ -21,6 +26,13 @@ kernel void local_atomics(device const uint *in, device uint *out, uint i [[thre
     uint expected = x;
     out[i] += atomic_compare_exchange_weak_explicit(&bins[x ^ 2], &expected, i, memory_order_relaxed, memory_order_relaxed);
     out[i] += atomic_fetch_add_explicit(&total, x, memory_order_relaxed);
+}
+kernel void masked_local(device const uint *in, device uint *out, uint i [[thread_index_in_threadgroup]])
+{
+    threadgroup atomic_uint bins[256];
+    if (in[i] < 256) atomic_fetch_add_explicit(&bins[in[i]], 1u, memory_order_relaxed);
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    out[i] = atomic_load_explicit(&bins[i], memory_order_relaxed);
 }
 kernel void device_atomics(device const uint *in, device atomic_uint *bins, uint i [[thread_position_in_grid]])
 {
