@@ -216,7 +216,8 @@ static value argument_value(reader *r, span name)
         complain(r, "'%.*s' is not a number in constant memory", width(name), name.begin);
         return integer(0);
     }
-    if (!r->run || r->off) return integer(1);
+    bool is_real = type == TOMBAC_TYPE_F16 || type == TOMBAC_TYPE_F32;
+    if (!r->run || r->off) return is_real ? real(1) : integer(1);
     const rt_binding *binding = &r->run->bindings[number];
     if (!r->is_known(r->context, (size_t)number)) {
         complain(
