@@ -106,8 +106,8 @@ def routing(kit):
     yield np.sort(rows), np.arange(tokens), 0
 
 
-def scatter_and_back(kit):
-    tokens, width, experts = 9, 64, 32
+def four_experts(tokens, experts):
+    """Four experts for each token: which, the kernels' predictions, where each expert's rows begin, and the place of each row there."""
     chosen = np.array([rng.permutation(experts)[:4] for _ in range(tokens)]).astype(np.uint32)
     predictions = np.zeros((tokens, 4), PREDICTION)
     predictions["expert"], predictions["score"] = chosen, rng.random((tokens, 4))
@@ -116,6 +116,12 @@ def scatter_and_back(kit):
         places.append(seen[e])
         seen[e] += 1
     places = np.array(places, np.uint32).reshape(tokens, 4)
+    return chosen, predictions, offsets, places
+
+
+def scatter_and_back(kit):
+    tokens, width, experts = 9, 64, 32
+    chosen, predictions, offsets, places = four_experts(tokens, experts)
     x, words = normal(tokens, width), predictions.view(np.uint32)
     args = {"tokens": tokens, "active_experts_per_token": 4, "token_stride": width}
     rows = offsets[chosen] + places
@@ -129,14 +135,7 @@ def scatter_and_back(kit):
 
 def gather(kit):
     tokens, width, experts = 9, 64, 32
-    chosen = np.array([rng.permutation(experts)[:4] for _ in range(tokens)]).astype(np.uint32)
-    predictions = np.zeros((tokens, 4), PREDICTION)
-    predictions["expert"], predictions["score"] = chosen, rng.random((tokens, 4))
-    offsets, seen, places = routing_of(chosen.ravel(), experts), np.zeros(experts, int), []
-    for e in chosen.ravel():
-        places.append(seen[e])
-        seen[e] += 1
-    places = np.array(places, np.uint32).reshape(tokens, 4)
+    chosen, predictions, offsets, places = four_experts(tokens, experts)
     x, start = normal(4 * tokens, width), normal(tokens, width)
     values = {0: {"tokens": tokens, "active_experts_per_token": 4, "token_stride": width}, 1: x, 2: predictions.view(np.uint32),
               3: offsets.astype(np.uint32), 4: places, 5: start}
