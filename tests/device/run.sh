@@ -37,10 +37,15 @@ fault() {
     grep '^the other' fault.log
 }
 fault cuda
-python3 fuzz.py --library lib/libtombac.so.0 --folder fuzz > fuzz.log 2>&1
-grep -v 'passed, ' fuzz.log
-set -- $(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' fuzz.log)
-passed=$((passed + ${1:-0})) failed=$((failed + ${2:-1}))
+# A program that counts for itself.
+counted() {
+    "$@" > counted.log 2>&1
+    grep -v 'passed, ' counted.log
+    set -- $(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' counted.log)
+    passed=$((passed + ${1:-0})) failed=$((failed + ${2:-1}))
+}
+counted python3 fuzz.py --library lib/libtombac.so.0 --folder fuzz
+counted python3 tutorial.py kernels-in-c.md tutorial bin/tombac cuda
 # One test of several devices; its arguments are devices and the transport.
 group() {
     if NO_BENCH=$quick bin/device_group "$@" > group.log 2>&1; then
