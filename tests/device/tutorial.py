@@ -30,6 +30,8 @@ def main(page, folder, tombac, device, fill):
                 continue
             command = re.sub("^tombac run", f"'{tombac}' run --device {device}", command)
             done = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, timeout=120)
+            if expected[0].startswith("...") and "set TOMBAC_CC to its path" in done.stderr:
+                continue # what the compiler refuses is never cached
             if matches("\n".join(expected).strip(), (done.stdout + done.stderr).strip()):
                 passed += 1
             elif not fill:
