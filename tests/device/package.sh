@@ -19,6 +19,7 @@ done
 for example in vec_add saxpy pipeline reverse histogram prefix_sum matmul8x8 image_filter; do
     cp "$build/examples/c_$example" "$out/bin/" # with code for GPUs in them
 done
+cp "$build/bin/test_algorithms" "$build/bin/test_portable" "$out/bin/" # and these
 cp -L "$build"/lib/libtombac.so.0 "$build"/lib/libtombac-kernels.so.0 "$out/lib/"
 cp -L $(ldd "$build/examples/c_image_filter" | sed -n 's/.*=> \(.*lib\(png\|z\)[^ ]*\).*/\1/p') "$out/lib/"
 cp -L "$(ldd "$build/bin/tombac-conformance" | sed -n 's/.*=> \(.*libjansson[^ ]*\).*/\1/p')" "$out/lib/"
