@@ -171,13 +171,6 @@ static void set_position(tb_dispatch *d, uint64_t number)
     }
 }
 
-/* To the threadgroup with the next number: x runs fastest. Divisions would cost as much as a small threadgroup. */
-static void advance_position(tb_dispatch *d)
-{
-    uint32_t *position = d->threadgroup_position_in_grid;
-    for (int i = 0; i < 3 && ++position[i] == d->threadgroups_per_grid[i]; i++) position[i] = 0;
-}
-
 /* Threadgroups at the edges of the grid are smaller. */
 static void set_size(tb_dispatch *d)
 {
@@ -189,6 +182,19 @@ static void set_size(tb_dispatch *d)
         d->thread_count *= d->threads_per_threadgroup[i];
     }
     d->simdgroups_per_threadgroup = (d->thread_count + TB_SIMD_WIDTH - 1) / TB_SIMD_WIDTH;
+}
+
+/* To the threadgroup with the next number: x runs fastest. Divisions would cost as much as a small threadgroup, and so would
+ * its size, which is that of the one before except at the edges. */
+static void advance(tb_dispatch *d)
+{
+    uint32_t *position = d->threadgroup_position_in_grid;
+    if ((uint64_t)++position[0] + 1 < d->threadgroups_per_grid[0]) return;
+    for (int i = 0; i < 3 && position[i] == d->threadgroups_per_grid[i]; i++) {
+        position[i] = 0;
+        if (i < 2) position[i + 1]++;
+    }
+    set_size(d);
 }
 
 static void report(launch *l, const worker *w)
@@ -225,10 +231,11 @@ static bool run_threadgroups(launch *l, worker *w, uint64_t first, uint64_t coun
     tb_cpu_group group = {.threadgroup_memory = w->memory, .context = w->contexts,
         .stop = (const uint32_t *)&l->alarm.word};
     set_position(&w->dispatch, first);
-    for (uint64_t i = 0; i < count; i++, advance_position(&w->dispatch)) {
+    set_size(&w->dispatch);
+    for (uint64_t i = 0; i < count; i++) {
         if (past_deadline(l)) return false;
-        set_size(&w->dispatch);
         l->code->entry(&w->dispatch, w->arguments, &group);
+        advance(&w->dispatch);
     }
     return true;
 }
