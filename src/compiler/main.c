@@ -31,6 +31,7 @@ static const struct {
     {"ptx", cc_emit_ptx},
     {"simd", cc_emit_simd},
     {"report", cc_emit_report},
+    {"times", cc_emit_times},
 };
 
 static const char usage[] =

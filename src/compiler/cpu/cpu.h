@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/times.h"
 
 #include <llvm-c/Core.h>
 #include <llvm-c/TargetMachine.h>
@@ -38,6 +39,7 @@ typedef struct cpu_options {
     bool whole; /* every threadgroup has that size: the code relies on it */
     bool debug; /* code for a debugger: lines and variables, hardly optimised */
     LLVMMetadataRef subprogram; /* of the kernel's function, for debugging */
+    tb_times *times;           /* where time goes; NULL: nobody asks */
     struct cpu_report *report; /* receives what was decided (report.h); NULL: nobody asks */
 } cpu_options;
 
