@@ -10,7 +10,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$2"
 out=$(cd "$2" && pwd)
 shift 2
-rm -rf "$out/cache" "$out/bin" "$out/lib" "$out/fake" "$out/conformance" "$out/examples" "$out/bench" "$out/tests" "$out/ggml" "$out/fuzz" "$out/tutorial"
+rm -rf "$out/cache" "$out/bin" "$out/lib" "$out/fake" "$out/conformance" "$out/examples" "$out/bench" "$out/tests" "$out/ggml" "$out/mlx" "$out/fuzz" "$out/tutorial"
 mkdir -p "$out/bin" "$out/lib" "$out/fake" "$out/examples"
 cp "$build/bin/tombac-conformance" "$build/bin/tombac" "$build/bin/device_group" "$build/bin/device_chain" "$build/bin/device_fault" "$out/bin/"
 for example in vec_add saxpy reduce_tree reduce_simd histogram matmul8x8 several_devices; do
@@ -38,6 +38,10 @@ if [ -n "${GGML:-}" ]; then
     cp "$GGML"/src/ggml-metal/*.metal "$GGML"/src/ggml-metal/*.h "$out/ggml/src/ggml-metal/"
     cp "$GGML"/src/*.h "$out/ggml/src/"
 fi
+if [ -n "${MLX:-}" ]; then
+    mkdir -p "$out/mlx/mlx/backend/metal"
+    cp -r "$MLX/mlx/backend/metal/kernels" "$out/mlx/mlx/backend/metal/"
+fi
 strip "$out"/bin/* "$out"/lib/* 2>/dev/null || true
 
 place=${PLACE:-/tmp/tombac-device}
@@ -55,7 +59,7 @@ for target in ${TARGETS:-sm_90}; do
     bin/tombac bench --quick --device cuda >> fill.log 2>&1 || true
     /usr/bin/env python3 tutorial.py --fill kernels-in-c.md tutorial bin/tombac cuda >> fill.log
     [ $# -eq 0 ] || continue
-    /usr/bin/env python3 bench/device.py --build . --fill ${GGML:+--checkout ggml}
+    /usr/bin/env python3 bench/device.py --build . --fill ${GGML:+--checkout ggml} ${MLX:+--mlx mlx}
 done
 find cache -name '*.cubin' -delete # the stand-in's
 cp -r cache fuzz tutorial fill.log "$out/"
