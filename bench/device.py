@@ -276,12 +276,12 @@ def against_nvcc(rows):
 
 
 def run_sequence(metal, launch, count):
-    """Seconds until `count` launches that follow each other are submitted, and until they have ended."""
+    """Seconds until `count` recorded launches that follow each other are submitted, and until they have ended."""
     sequence, operation = c.c_void_p(), c.c_void_p()
-    begin = time.perf_counter()
     metal.call("sequence_begin", metal.device, c.byref(sequence))
     for _ in range(count):
         metal.lib.tombac_sequence_add(sequence, launch, None)
+    begin = time.perf_counter()
     metal.call("sequence_end", sequence, c.byref(operation))
     middle = time.perf_counter()
     metal.call("operation_wait", operation, c.c_double(-1))
