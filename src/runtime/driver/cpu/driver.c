@@ -5,6 +5,7 @@
  * contexts (a worker). Workers are kept with the code between launches. */
 #include "runtime/driver/cpu/host.h"
 #include "runtime/driver/cpu/pool.h"
+#include "runtime/driver/cpu/tally.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -20,6 +21,8 @@ typedef struct worker {
     void *memory, *contexts;
     void **arguments;
     tb_dispatch dispatch;
+    uint32_t own; /* arguments that this worker counts for itself, as bits */
+    cpu_tally tallies[TB_CPU_TALLIES_MAX];
     cpu_frame frame;
 } worker;
 
@@ -28,6 +31,7 @@ typedef struct cpu_code {
     rt_image *image;
     tb_cpu_entry *entry;
     bool small_buffers; /* TB_CPU_SMALL_BUFFERS */
+    const uint8_t *tallies; /* TB_CPU_TALLIES, or NULL */
     cpu_pool *pool;
     pthread_mutex_t lock;
     worker *idle; /* under the lock */
@@ -39,6 +43,7 @@ typedef struct launch {
     cpu_code *code;
     const rt_run *request;
     size_t memory_size, context_size;
+    uint32_t tallies; /* see worker.own */
     cpu_alarm alarm; /* set where there is a time limit */
     pthread_mutex_t lock;
     tombac_status status; /* first failure; under the lock */
@@ -53,6 +58,7 @@ static void free_worker(worker *w)
     free(w->memory);
     free(w->contexts);
     free(w->arguments);
+    for (int i = 0; i < TB_CPU_TALLIES_MAX; i++) cpu_tally_free(&w->tallies[i]);
     free(w);
 }
 
@@ -87,6 +93,7 @@ static tombac_status load(
         void *entry = rt_image_function(code->image, TB_CPU_ENTRY);
         memcpy(&code->entry, &entry, sizeof entry);
         code->small_buffers = rt_image_variable(code->image, TB_CPU_SMALL_BUFFERS);
+        code->tallies = rt_image_variable(code->image, TB_CPU_TALLIES);
         if (!entry)
             status = tb_fail(error, TOMBAC_ERROR_ARTIFACT,
                 "%s: the object has no entry point for the cpu engine", manifest->kernel);
@@ -127,6 +134,27 @@ static void place_arguments(const launch *l, worker *w)
     }
 }
 
+/* Without memory for a block the worker counts in the buffer, as others may. */
+static void begin_tallies(const launch *l, worker *w)
+{
+    w->own = 0;
+    for (uint32_t left = l->tallies; left; left &= left - 1) {
+        int i = __builtin_ctz(left);
+        void *address = cpu_tally_begin(&w->tallies[i], &l->request->bindings[i]);
+        if (!address) continue;
+        w->arguments[i] = address;
+        w->own |= (uint32_t)1 << i;
+    }
+}
+
+static void end_tallies(const launch *l, worker *w)
+{
+    for (uint32_t left = w->own; left; left &= left - 1) {
+        int i = __builtin_ctz(left);
+        cpu_tally_end(&w->tallies[i], &l->request->bindings[i], l->code->tallies[i]);
+    }
+}
+
 static void *enter(void *context)
 {
     launch *l = context;
@@ -148,6 +176,7 @@ static void *enter(void *context)
     w->frame.log = &l->request->log;
     w->frame.time_limit = l->request->time_limit;
     place_arguments(l, w);
+    begin_tallies(l, w);
     return w;
 }
 
@@ -155,6 +184,7 @@ static void leave(void *context, void *worker_)
 {
     launch *l = context;
     worker *w = worker_;
+    end_tallies(l, w);
     pthread_mutex_lock(&l->code->lock);
     w->next = l->code->idle;
     l->code->idle = w;
@@ -229,7 +259,7 @@ static bool run_threadgroups(launch *l, worker *w, uint64_t first, uint64_t coun
         return false;
     }
     tb_cpu_group group = {.threadgroup_memory = w->memory, .context = w->contexts,
-        .stop = (const uint32_t *)&l->alarm.word};
+        .stop = (const uint32_t *)&l->alarm.word, .tallies = w->own};
     set_position(&w->dispatch, first);
     set_size(&w->dispatch);
     for (uint64_t i = 0; i < count; i++) {
@@ -281,6 +311,7 @@ static tombac_status run(rt_code *handle, const rt_run *request, tombac_error **
     launch l = {.code = code, .request = request, .error = error};
     l.memory_size = request->threadgroup_memory + 128; /* vector accesses may run over the end */
     l.context_size = code->manifest->context_size * ((threads + TB_SIMD_WIDTH - 1) / TB_SIMD_WIDTH) + 64;
+    l.tallies = cpu_tallies_choose(code->tallies, code->manifest, request, cpu_pool_size(code->pool));
     if (pthread_mutex_init(&l.lock, NULL)) return tb_fail_memory(error);
     cpu_watch *watch = request->time_limit > 0 ? cpu_pool_watch(code->pool) : NULL;
     if (watch && !cpu_watch_set(watch, &l.alarm, cpu_watch_now() + request->time_limit)) {
