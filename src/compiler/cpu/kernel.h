@@ -14,6 +14,7 @@
  *     linearise.c    blocks to vector code under masks (uses value.c, instruction.c, memory.c, group.c, lanes.c, collective.c)
  *     barrier.c      states: what is saved at a barrier and restored after it
  *     entry.c        the loop over SIMD-groups, the entry point
+ *     defer.c        takes the general step out, to be made when a launch needs it
  *
  * Blocks and values are numbers into k->blocks and k->values. Memory of the analysis comes from one arena. A
  * pass that finds something that it cannot do calls cpu_fail, which leaves all passes at once (setjmp in
@@ -139,6 +140,7 @@ typedef struct cpu_kernel {
     int *order;
     cpu_map block_map, value_map;
     bool has_barrier;
+    bool defers;        /* the general step becomes a module of its own (defer.c) */
     bool index_assumed; /* an address was taken as strided by cpu_index_assumed, or is in a family (affine.c) */
     cpu_family *families;
     int family_count;
@@ -205,6 +207,7 @@ LLVMValueRef cpu_step_emit(cpu_kernel *k, const char *name); /* entry.c; calls c
 void cpu_linearise(cpu_kernel *k);
 /* The last variant is the general one. */
 void cpu_entry_emit(cpu_kernel *k, const cpu_variant *variants, int count);
+void cpu_defer_general(cpu_kernel *k, const cpu_variant *variants, int count);
 
 /* ---- Graph ---- */
 bool cpu_dominates(const cpu_kernel *k, int a, int b);
