@@ -168,6 +168,8 @@ cpu_options cc_cpu_options(const cc_request *request, const ir_kernel *kernel)
         .whole = request->threadgroup[0] != 0,
         .debug = kernel->debug,
         .times = request->times,
+        .rest = request->rest,
+        .defer_from = request->defer_from,
         .subprogram = kernel->subprogram};
     memcpy(options.threads, options.whole ? request->threadgroup : kernel->kernel->required_threads, sizeof options.threads);
     return options;
@@ -246,21 +248,24 @@ tombac_status cc_compile(
     cc_job j;
     if (status == TOMBAC_OK) status = cc_job_open(request, &j, diagnostics, error);
     if (status != TOMBAC_OK) return status;
-    tb_text manifest = {0}, object = {0}, file = {0};
+    tb_text manifest = {0}, object = {0}, file = {0}, rest = {0};
     size_t context_size;
-    status = cc_generate(request, j.kernel, false, &object, &context_size, error);
+    cc_request own = *request;
+    own.rest = request->defer ? &rest : NULL;
+    status = cc_generate(&own, j.kernel, false, &object, &context_size, error);
     if (status == TOMBAC_OK) {
         status =
             ir_manifest(j.kernel, request->engine, request->options.standard, context_size, &manifest, error);
     }
     if (status == TOMBAC_OK) {
-        tb_section sections[2] = {{TB_SECTION_MANIFEST, manifest.data, manifest.size},
-            {TB_SECTION_OBJECT, object.data, object.size}};
-        status = tb_artifact_build(sections, 2, &file, error);
+        tb_section sections[3] = {{TB_SECTION_MANIFEST, manifest.data, manifest.size},
+            {TB_SECTION_OBJECT, object.data, object.size}, {TB_SECTION_REST, rest.data, rest.size}};
+        status = tb_artifact_build(sections, rest.size ? 3 : 2, &file, error);
     }
     if (status == TOMBAC_OK) status = tb_file_write_atomic(request->output_path, file.data, file.size, error);
     tb_text_free(&manifest);
     tb_text_free(&object);
+    tb_text_free(&rest);
     tb_text_free(&file);
     cc_job_close(&j);
     return status;

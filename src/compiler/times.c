@@ -65,11 +65,13 @@ tombac_status cc_emit_times(const cc_request *request, tb_text *output, tb_text 
     cc_job job;
     if (status == TOMBAC_OK) status = cc_job_open(&own, &job, diagnostics, error);
     if (status != TOMBAC_OK) return status;
-    tb_text object = {0};
+    tb_text object = {0}, rest = {0};
     size_t context_size;
+    own.rest = own.defer ? &rest : NULL;
     status = cc_generate(&own, job.kernel, false, &object, &context_size, error);
     tb_times_begin(&times, NULL);
     tb_text_free(&object);
+    tb_text_free(&rest);
     cc_job_close(&job);
     if (status != TOMBAC_OK) return status;
     if (request->json) return print_json(&times, output, error);

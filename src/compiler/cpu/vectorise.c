@@ -125,6 +125,8 @@ static void vectorise(cpu_kernel *k, LLVMModuleRef module, const cpu_options *op
     size_t used = 0;
     cpu_analyse(k, LAYOUT_ROWS, 0);
     int count = choose_variants(k, variants);
+    k->defers = options->rest && !options->whole && !options->debug && !options->report &&
+                (uint32_t)k->value_count >= options->defer_from;
     if (cpu_loops_split(k)) cpu_prepare_again(k);
     variants[count++] = (cpu_variant){.layout = LAYOUT_GENERAL};
     cpu_tallies_find(k);
@@ -134,9 +136,10 @@ static void vectorise(cpu_kernel *k, LLVMModuleRef module, const cpu_options *op
         tb_times_begin(options->times, phases[variants[i].layout]);
         snprintf(name, sizeof name, "tombac.step.%s%d",
             (const char *[]){"rows", "box", "general"}[variants[i].layout], variants[i].width);
+        bool apart = k->defers && variants[i].layout == LAYOUT_GENERAL;
         cpu_analyse(k, variants[i].layout, variants[i].width);
         k->context_used = 64;
-        variants[i].step = cpu_step_emit(k, name);
+        variants[i].step = cpu_step_emit(k, apart ? TB_CPU_GENERAL : name);
         if (options->times) tb_times_size(options->times, ir_instruction_count(variants[i].step));
         cpu_report_end_variant(k);
         if (k->context_used > used) used = k->context_used;
@@ -149,6 +152,7 @@ static void vectorise(cpu_kernel *k, LLVMModuleRef module, const cpu_options *op
     LLVMDeleteFunction(k->function);
     cpu_debug_finish(k);
     verify(k);
+    if (k->defers) cpu_defer_general(k, variants, count);
     *context_size = k->context_used;
 }
 
