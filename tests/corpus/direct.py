@@ -42,16 +42,17 @@ def texts(values):
 
 
 class Direct:
-    """A source on a device. `text` instead of `source`: the source itself."""
-    def __init__(self, tombac, device, source=None, text=None, standard=None, math="fast", folders=(), defines=()):
+    """A source on a device. `text` instead of `source`: the source itself; `beside`: one on whose device it shall be."""
+    def __init__(self, tombac, device, source=None, text=None, standard=None, math="fast", folders=(), defines=(), beside=None):
         self.lib = c.CDLL(os.path.join(os.path.dirname(os.path.abspath(tombac)), "..", "lib", "libtombac.so"))
         for name in ("tombac_error_message", "tombac_kernel_reflection_json", "tombac_library_kernel_name"):
             getattr(self.lib, name).restype = c.c_char_p
         for name in ("tombac_buffer_contents",):
             getattr(self.lib, name).restype = c.c_void_p
         self.kernels, self.races = {}, []
-        self.device, self.library = c.c_void_p(), c.c_void_p()
-        self.call("device_open", device.encode(), c.byref(self.device))
+        self.device, self.library = beside.device if beside else c.c_void_p(), c.c_void_p()
+        if not beside:
+            self.call("device_open", device.encode(), c.byref(self.device))
         options = Options(standard.encode() if standard else None, MATH[math], texts(defines), len(defines), texts(folders),
                           len(folders))
         if text is None:
