@@ -76,10 +76,11 @@ def streaming_cases(n):
 def product_cases(n):
     for kind, suffix, tolerance in ((np.float32, "", 1e-5), (np.float16, "_half", 1e-4)):
         a, b = random(n, n, kind=kind), random(n, n, kind=kind)
-        yield Case(f"matmul_simdgroup{suffix} {n}", own("matmul_simdgroup"), f"matmul_simdgroup{suffix}",
-                   {0: a, 1: b, 2: np.zeros((n, n), np.float32), 3: np.uint32(n)}, 2, (n // 64, n // 64, 1), (128, 1, 1),
-                   lambda t, x: x[0].double() @ x[1].double(), lambda t, x: lambda: x[0] @ x[1], "cuBLAS", operations=2 * n ** 3,
-                   tolerance=tolerance)
+        for name, rows, columns in (("simdgroup", 64, 64), ("wide", 128, 128 if suffix else 64)):
+            yield Case(f"matmul_{name}{suffix} {n}", own(f"matmul_{name}"), f"matmul_{name}{suffix}",
+                       {0: a, 1: b, 2: np.zeros((n, n), np.float32), 3: np.uint32(n)}, 2, (n // columns, n // rows, 1), (128, 1, 1),
+                       lambda t, x: x[0].double() @ x[1].double(), lambda t, x: lambda: x[0] @ x[1], "cuBLAS", operations=2 * n ** 3,
+                       tolerance=tolerance)
 
 
 # ---- ggml ----
