@@ -79,10 +79,11 @@ static void describe(check_unit *unit, uint64_t stack_size)
     }
     uint64_t object_count;
     LLVMValueRef objects = check_bounds_objects(unit, &object_count);
-    LLVMValueRef fields[6] = {LLVMConstInt(unit->i32, stack_size, false),
+    LLVMValueRef fields[8] = {LLVMConstInt(unit->i32, stack_size, false),
         LLVMConstInt(unit->i32, unit->site_count > 0, false), tables, LLVMConstInt(unit->i64, count, false),
-        objects, LLVMConstInt(unit->i64, object_count, false)};
-    LLVMValueRef initial = LLVMConstStructInContext(unit->context, fields, 6, false);
+        objects, LLVMConstInt(unit->i64, object_count, false), LLVMConstInt(unit->i32, unit->watches_unset, false),
+        LLVMConstNull(unit->i32)};
+    LLVMValueRef initial = LLVMConstStructInContext(unit->context, fields, 8, false);
     LLVMValueRef info = LLVMAddGlobal(unit->module, LLVMTypeOf(initial), TB_CHECK_INFO);
     LLVMSetInitializer(info, initial);
     LLVMSetGlobalConstant(info, true);
@@ -118,6 +119,7 @@ tombac_status check_compile(ir_kernel *kernel, bool assembly, tb_text *object, t
     check_unit unit;
     open_unit(&unit, kernel, error);
     check_entry_build(&unit);
+    check_unset_watch(&unit);
     if (kernel->debug) check_debug_keep(&unit, kernel->subprogram);
     check_strict_apply(&unit);
     check_sites_mark(&unit);

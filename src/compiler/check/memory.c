@@ -19,27 +19,6 @@ typedef struct access {
     unsigned flags; /* for tombac_check_race */
 } access;
 
-/* The object that an address is computed from, through GEPs and casts. */
-static LLVMValueRef base_of(LLVMValueRef pointer)
-{
-    for (;;) {
-        bool gep = LLVMIsAGetElementPtrInst(pointer) != NULL;
-        bool cast = LLVMIsAAddrSpaceCastInst(pointer) || LLVMIsABitCastInst(pointer);
-        if (!gep && !cast && !LLVMIsAConstantExpr(pointer)) return pointer;
-        pointer = LLVMGetOperand(pointer, 0);
-    }
-}
-
-static unsigned space_of(LLVMValueRef pointer)
-{
-    unsigned space = LLVMGetPointerAddressSpace(LLVMTypeOf(pointer));
-    while (!space && (LLVMIsAGetElementPtrInst(pointer) || LLVMIsAAddrSpaceCastInst(pointer))) {
-        pointer = LLVMGetOperand(pointer, 0);
-        space = LLVMGetPointerAddressSpace(LLVMTypeOf(pointer));
-    }
-    return space;
-}
-
 static void call_touch(check_unit *unit, LLVMValueRef helper)
 {
     LLVMValueRef operands[5];
@@ -158,7 +137,7 @@ static bool test_object(check_unit *unit, const access *a)
 {
     check_span span;
     if (!check_bounds_find(unit, a->pointer, &span)) return false;
-    if (space_of(a->pointer) != TB_CHECK_DEVICE) test_indices(unit, a, &span);
+    if (check_space_of(a->pointer) != TB_CHECK_DEVICE) test_indices(unit, a, &span);
     test_bound(unit, a, a->size, &span, false);
     return true;
 }
@@ -167,11 +146,11 @@ static bool test_object(check_unit *unit, const access *a)
 
 static void hook(check_unit *unit, const access *a)
 {
-    unsigned space = space_of(a->pointer);
+    unsigned space = check_space_of(a->pointer);
     LLVMSetCurrentDebugLocation2(unit->builder, NULL);
     if (test_object(unit, a)) return;
     if (space != TB_CHECK_DEVICE && space != TB_CHECK_THREADGROUP && space != TB_CHECK_GENERIC) return;
-    LLVMValueRef base = base_of(a->pointer);
+    LLVMValueRef base = check_base_of(a->pointer);
     if (LLVMIsAGlobalVariable(base) || LLVMIsAAllocaInst(base)) return;
     LLVMPositionBuilderBefore(unit->builder, a->instruction);
     LLVMSetCurrentDebugLocation2(unit->builder, NULL);
@@ -207,9 +186,9 @@ static void fill_race(check_unit *unit, LLVMValueRef helper)
 /* Behind the test of bounds, so that a race is looked for only where the access is allowed. */
 static void tell_race(check_unit *unit, const access *a)
 {
-    unsigned space = space_of(a->pointer);
+    unsigned space = check_space_of(a->pointer);
     if (space != TB_CHECK_DEVICE && space != TB_CHECK_THREADGROUP && space != TB_CHECK_GENERIC) return;
-    LLVMValueRef base = base_of(a->pointer);
+    LLVMValueRef base = check_base_of(a->pointer);
     unsigned spread = LLVMGetMDKindIDInContext(unit->context, CHECK_NO_RACE, sizeof CHECK_NO_RACE - 1);
     if (LLVMGetMetadata(a->instruction, spread)) return;
     if (LLVMIsAAllocaInst(base) || (LLVMIsAGlobalVariable(base) && LLVMIsGlobalConstant(base))) return;
@@ -263,6 +242,7 @@ static void visit(LLVMValueRef instruction, void *context)
 {
     check_unit *unit = context;
     access a = {.instruction = instruction};
+    if (LLVMGetMetadata(instruction, LLVMGetMDKindIDInContext(unit->context, CHECK_SHADOW, sizeof CHECK_SHADOW - 1))) return;
     LLVMPositionBuilderBefore(unit->builder, instruction);
     switch (LLVMGetInstructionOpcode(instruction)) {
     case LLVMLoad:

@@ -537,6 +537,8 @@ void cpu_entry_emit(cpu_kernel *k, const cpu_variant *variants, int count)
     if (k->defers) e.general = load_pointer(k, e.b, k->ptr, group, offsetof(tb_cpu_group, general));
     find_shape(&e, dispatch);
     e.contexts = load_pointer(k, e.b, k->ptr, group, offsetof(tb_cpu_group, context));
+    e.arguments[e.kernel_arguments + PARAM_TALLIES] =
+        k->has_tallies ? load_field(k, e.b, group, offsetof(tb_cpu_group, tallies)) : cpu_int(k->i32, 0);
     if (k->has_barrier)
         emit_rounds(&e);
     else

@@ -129,6 +129,7 @@ static void vectorise(cpu_kernel *k, LLVMModuleRef module, const cpu_options *op
                 (uint32_t)k->value_count >= options->defer_from;
     if (cpu_loops_split(k)) cpu_prepare_again(k);
     variants[count++] = (cpu_variant){.layout = LAYOUT_GENERAL};
+    cpu_tallies_find(k);
     for (int i = 0; i < count; i++) {
         static const char *const phases[] = {"vectorise, rows", "vectorise, boxes", "vectorise, general"};
         char name[40];
@@ -146,6 +147,7 @@ static void vectorise(cpu_kernel *k, LLVMModuleRef module, const cpu_options *op
     tb_times_begin(options->times, "entry, verify");
     k->context_used = k->has_barrier || used > 64 ? (used + 63) / 64 * 64 : 0;
     if (k->index_assumed) declare_assumption(k);
+    cpu_tallies_declare(k);
     cpu_entry_emit(k, variants, count);
     LLVMDeleteFunction(k->function);
     cpu_debug_finish(k);

@@ -255,6 +255,7 @@ static tombac_status specialise(ir_kernel *kernel, const ir_request *request, to
         }
         internalise(kernel->module);
         clear_call_conventions(kernel->module);
+        if (request->watch) ir_mark_copies(kernel);
         ir_constants_keep(kernel);
         LLVMSetLinkage(body, LLVMExternalLinkage); /* until the thunk calls it */
         status = ir_run_passes(kernel, "globaldce", error);
@@ -316,6 +317,7 @@ static tombac_status inline_and_clean(ir_kernel *kernel, const ir_request *reque
     internalise_globals(kernel->module, true);
     ir_note_size(kernel->times, kernel->module);
     tb_times_begin(kernel->times, "inline");
+    if (request->watch && !kernel->debug) ir_keep_unset(kernel);
     /* Variables become values before their functions are copied: a variable costs time in the number of its function's
      * blocks, and the kernel will have all of them. */
     status = ir_run_passes(kernel, "function(sroa)", error);

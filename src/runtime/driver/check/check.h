@@ -7,6 +7,7 @@
  *   access.c     which memory a kernel may touch
  *   race.c       accesses that nothing orders
  *   fresh.c      reads of threadgroup memory that nothing wrote
+ *   unset.c      uses of values that nothing set
  *   fiber.c      stacks and switching */
 #ifndef RT_CHECK_CHECK_H
 #define RT_CHECK_CHECK_H
@@ -54,6 +55,8 @@ typedef struct check_range {
     const char *name;
 } check_range;
 
+typedef struct check_unset check_unset;
+
 /* One launch. */
 struct check_run {
     const check_code *code;
@@ -69,6 +72,7 @@ struct check_run {
     tb_check_extent *extents; /* of the arguments */
     check_range ranges[CHECK_MAX_RANGES];
     size_t range_count;
+    check_unset *unset; /* NULL: the code does not watch such values */
     check_races *races; /* NULL: they are not looked for */
     rt_log_record record;
     struct {
@@ -101,6 +105,14 @@ tombac_status check_fresh_begin(check_run *run, tombac_error **error);
 void check_fresh_note(check_thread *thread, uint64_t begin, uint64_t size, bool reads, bool writes,
     const tb_check_place *place);
 
+/* unset.c: room for the launch; a threadgroup begins; what the thread stored last is looked at, before anybody else runs. */
+tombac_status check_unset_create(check_run *run, tombac_error **error);
+void check_unset_destroy(check_run *run);
+void check_unset_begin(check_run *run);
+void check_unset_settle(check_thread *thread);
+/* False where the environment says that such values are not to be reported (TOMBAC_UNSET=0). */
+bool check_unset_wanted(const check_run *run);
+
 /* Ends the launch from inside a kernel's thread: the scheduler goes on and sees the failure. Does not return.
  */
 _Noreturn void check_stop(check_thread *thread, tombac_status status, const tb_check_place *place,
@@ -112,5 +124,8 @@ void tombac_check_tick(tb_check_thread *, const tb_check_place *);
 void tombac_check_touch(tb_check_thread *, uint64_t, uint64_t, uint32_t, const tb_check_place *);
 void tombac_check_bound(
     tb_check_thread *, uint64_t, uint64_t, uint64_t, uint32_t, uint32_t, const tb_check_place *);
+void *tombac_check_shadow(tb_check_thread *, uint64_t, uint64_t, uint32_t, const tb_check_place *);
+void tombac_check_shadow_fill(tb_check_thread *, uint64_t, uint64_t, uint32_t);
+void tombac_check_shadow_copy(tb_check_thread *, uint64_t, uint64_t, uint64_t, const tb_check_place *);
 
 #endif

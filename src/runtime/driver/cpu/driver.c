@@ -5,6 +5,7 @@
  * contexts (a worker). Workers are kept with the code between launches. */
 #include "runtime/driver/cpu/host.h"
 #include "runtime/driver/cpu/pool.h"
+#include "runtime/driver/cpu/tally.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -20,6 +21,8 @@ typedef struct worker {
     void *memory, *contexts;
     void **arguments;
     tb_dispatch dispatch;
+    uint32_t own; /* arguments that this worker counts for itself, as bits */
+    cpu_tally tallies[TB_CPU_TALLIES_MAX];
     cpu_frame frame;
 } worker;
 
@@ -31,6 +34,7 @@ typedef struct cpu_code {
     rt_image *rest;    /* of what was left out; read where `general` is set */
     void *_Atomic general;
     bool small_buffers; /* TB_CPU_SMALL_BUFFERS */
+    const uint8_t *tallies; /* TB_CPU_TALLIES, or NULL */
     cpu_pool *pool;
     pthread_mutex_t lock;
     worker *idle; /* under the lock */
@@ -42,6 +46,7 @@ typedef struct launch {
     cpu_code *code;
     const rt_run *request;
     size_t memory_size, context_size;
+    uint32_t tallies; /* see worker.own */
     void *general; /* for tb_cpu_group */
     cpu_alarm alarm; /* set where there is a time limit */
     pthread_mutex_t lock;
@@ -57,6 +62,7 @@ static void free_worker(worker *w)
     free(w->memory);
     free(w->contexts);
     free(w->arguments);
+    for (int i = 0; i < TB_CPU_TALLIES_MAX; i++) cpu_tally_free(&w->tallies[i]);
     free(w);
 }
 
@@ -92,6 +98,7 @@ static tombac_status load(
         void *entry = rt_image_function(code->image, TB_CPU_ENTRY);
         memcpy(&code->entry, &entry, sizeof entry);
         code->small_buffers = rt_image_variable(code->image, TB_CPU_SMALL_BUFFERS);
+        code->tallies = rt_image_variable(code->image, TB_CPU_TALLIES);
         const uint32_t *shapes = rt_image_variable(code->image, TB_CPU_SHAPES);
         code->shapes = shapes ? *shapes : 0;
         if (!entry)
@@ -183,6 +190,27 @@ static void place_arguments(const launch *l, worker *w)
     }
 }
 
+/* Without memory for a block the worker counts in the buffer, as others may. */
+static void begin_tallies(const launch *l, worker *w)
+{
+    w->own = 0;
+    for (uint32_t left = l->tallies; left; left &= left - 1) {
+        int i = __builtin_ctz(left);
+        void *address = cpu_tally_begin(&w->tallies[i], &l->request->bindings[i]);
+        if (!address) continue;
+        w->arguments[i] = address;
+        w->own |= (uint32_t)1 << i;
+    }
+}
+
+static void end_tallies(const launch *l, worker *w)
+{
+    for (uint32_t left = w->own; left; left &= left - 1) {
+        int i = __builtin_ctz(left);
+        cpu_tally_end(&w->tallies[i], &l->request->bindings[i], l->code->tallies[i]);
+    }
+}
+
 static void *enter(void *context)
 {
     launch *l = context;
@@ -205,6 +233,7 @@ static void *enter(void *context)
     w->frame.log = &l->request->log;
     w->frame.time_limit = l->request->time_limit;
     place_arguments(l, w);
+    begin_tallies(l, w);
     return w;
 }
 
@@ -212,6 +241,7 @@ static void leave(void *context, void *worker_)
 {
     launch *l = context;
     worker *w = worker_;
+    end_tallies(l, w);
     pthread_mutex_lock(&l->code->lock);
     w->next = l->code->idle;
     l->code->idle = w;
@@ -228,13 +258,6 @@ static void set_position(tb_dispatch *d, uint64_t number)
     }
 }
 
-/* To the threadgroup with the next number: x runs fastest. Divisions would cost as much as a small threadgroup. */
-static void advance_position(tb_dispatch *d)
-{
-    uint32_t *position = d->threadgroup_position_in_grid;
-    for (int i = 0; i < 3 && ++position[i] == d->threadgroups_per_grid[i]; i++) position[i] = 0;
-}
-
 /* Threadgroups at the edges of the grid are smaller. */
 static void set_size(tb_dispatch *d)
 {
@@ -246,6 +269,19 @@ static void set_size(tb_dispatch *d)
         d->thread_count *= d->threads_per_threadgroup[i];
     }
     d->simdgroups_per_threadgroup = (d->thread_count + TB_SIMD_WIDTH - 1) / TB_SIMD_WIDTH;
+}
+
+/* To the threadgroup with the next number: x runs fastest. Divisions would cost as much as a small threadgroup, and so would
+ * its size, which is that of the one before except at the edges. */
+static void advance(tb_dispatch *d)
+{
+    uint32_t *position = d->threadgroup_position_in_grid;
+    if ((uint64_t)++position[0] + 1 < d->threadgroups_per_grid[0]) return;
+    for (int i = 0; i < 3 && position[i] == d->threadgroups_per_grid[i]; i++) {
+        position[i] = 0;
+        if (i < 2) position[i + 1]++;
+    }
+    set_size(d);
 }
 
 static void report(launch *l, const worker *w)
@@ -280,12 +316,13 @@ static bool run_threadgroups(launch *l, worker *w, uint64_t first, uint64_t coun
         return false;
     }
     tb_cpu_group group = {.threadgroup_memory = w->memory, .context = w->contexts,
-        .stop = (const uint32_t *)&l->alarm.word, .general = l->general};
+        .stop = (const uint32_t *)&l->alarm.word, .general = l->general, .tallies = w->own};
     set_position(&w->dispatch, first);
-    for (uint64_t i = 0; i < count; i++, advance_position(&w->dispatch)) {
+    set_size(&w->dispatch);
+    for (uint64_t i = 0; i < count; i++) {
         if (past_deadline(l)) return false;
-        set_size(&w->dispatch);
         l->code->entry(&w->dispatch, w->arguments, &group);
+        advance(&w->dispatch);
     }
     return true;
 }
@@ -333,6 +370,7 @@ static tombac_status run(rt_code *handle, const rt_run *request, tombac_error **
     launch l = {.code = code, .request = request, .error = error, .general = atomic_load(&code->general)};
     l.memory_size = request->threadgroup_memory + 128; /* vector accesses may run over the end */
     l.context_size = code->manifest->context_size * ((threads + TB_SIMD_WIDTH - 1) / TB_SIMD_WIDTH) + 64;
+    l.tallies = cpu_tallies_choose(code->tallies, code->manifest, request, cpu_pool_size(code->pool));
     if (pthread_mutex_init(&l.lock, NULL)) return tb_fail_memory(error);
     cpu_watch *watch = request->time_limit > 0 ? cpu_pool_watch(code->pool) : NULL;
     if (watch && !cpu_watch_set(watch, &l.alarm, cpu_watch_now() + request->time_limit)) {
