@@ -185,10 +185,27 @@ static bool is_before(LLVMValueRef one, LLVMValueRef other)
     return false;
 }
 
-/* Loads at the first load's address + distances[.], where the earlier one is (the loop writes nothing that it loads), and gives each lane
- * what it loaded before. */
-static void exchange(
-    const exchanger *x, LLVMValueRef *loads[2], LLVMValueRef distances[2], unsigned bit, LLVMValueRef is_upper)
+/* An address that begins at `start` and grows as the phi does, by a constant; NULL for other values, of which `base` may be any. */
+static LLVMValueRef follow(const exchanger *x, LLVMValueRef base, LLVMValueRef start)
+{
+    LLVMBuilderRef b = x->builder;
+    LLVMValueRef next = is_inside(x, base) && LLVMIsAPHINode(base) ? incoming(x, base, true) : NULL;
+    if (!next || !LLVMIsAGetElementPtrInst(next) || LLVMGetOperand(next, 0) != base) return NULL;
+    LLVMValueRef step = LLVMGetOperand(next, 1);
+    if (LLVMGetNumIndices(next) != 1 || !LLVMIsAConstantInt(step)) return NULL;
+    LLVMPositionBuilderBefore(b, LLVMGetFirstInstruction(x->loop));
+    LLVMValueRef made = LLVMBuildPhi(b, LLVMTypeOf(base), "");
+    LLVMPositionBuilderBefore(b, LLVMGetBasicBlockTerminator(x->loop));
+    LLVMValueRef values[2] = {start, LLVMBuildGEP2(b, LLVMGetGEPSourceElementType(next), made, &step, 1, "")};
+    LLVMBasicBlockRef blocks[2] = {x->preheader, x->loop};
+    LLVMAddIncoming(made, values, blocks, 2);
+    return made;
+}
+
+/* Loads at addresses[.], or where that is NULL at the first load's address + distances[.]; where the earlier load is (the loop writes
+ * nothing that it loads). Gives each lane what it loaded before. */
+static void exchange(const exchanger *x, LLVMValueRef *loads[2], LLVMValueRef addresses[2], LLVMValueRef distances[2], unsigned bit,
+    LLVMValueRef is_upper)
 {
     LLVMBuilderRef b = x->builder;
     LLVMTypeRef type = LLVMTypeOf(*loads[0]);
@@ -199,7 +216,7 @@ static void exchange(
     if (!in_order) address = LLVMBuildGEP2(b, x->i8, address, &back, 1, "");
     for (int i = 0; i < 2; i++) {
         made[i] = LLVMInstructionClone(*loads[i]);
-        LLVMSetOperand(made[i], 0, LLVMBuildGEP2(b, x->i8, address, &distances[i], 1, ""));
+        LLVMSetOperand(made[i], 0, addresses[i] ? addresses[i] : LLVMBuildGEP2(b, x->i8, address, &distances[i], 1, ""));
         LLVMSetAlignment(made[i], PIECE);
     }
     for (int i = 0; i < 2; i++) LLVMInsertIntoBuilder(b, made[i]);
@@ -245,9 +262,13 @@ static bool share(const exchanger *x, LLVMValueRef *first, LLVMValueRef *second,
     LLVMValueRef is_upper = LLVMBuildICmp(b, LLVMIntNE, own, number(x, 0), "");
     LLVMValueRef piece = LLVMBuildSelect(b, is_upper, LLVMConstInt(x->i64, PIECE, false), LLVMConstNull(x->i64), "");
     LLVMValueRef distances[2] = {distance_to(x, start, lower), distance_to(x, start, upper)};
-    for (int i = 0; i < 2; i++) distances[i] = LLVMBuildAdd(b, distances[i], piece, "");
-    LLVMValueRef *loads[2] = {first, second};
-    exchange(x, loads, distances, bit, is_upper);
+    LLVMValueRef *loads[2] = {first, second}, addresses[2];
+    for (int i = 0; i < 2; i++) {
+        LLVMPositionBuilderBefore(b, LLVMGetBasicBlockTerminator(x->preheader));
+        distances[i] = LLVMBuildAdd(b, distances[i], piece, "");
+        addresses[i] = follow(x, base, LLVMBuildGEP2(b, x->i8, start, &distances[i], 1, ""));
+    }
+    exchange(x, loads, addresses, distances, bit, is_upper);
     return true;
 }
 
