@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Kernels on an NVIDIA GPU through Tombac, unmodified ggml ones and those of bench/kernels, against PyTorch and nvcc in the same process.
+"""Kernels on an NVIDIA GPU through Tombac, unmodified ones of ggml and MLX and those of bench/kernels, against PyTorch and nvcc in the same
+process.
 
-Usage: device.py [--build FOLDER] [--checkout GGML] [--device cuda] [--filter EXPRESSION] [--rounds N] [--peers FOLDER] [--json FILE]
-                 [--fill]
+Usage: device.py [--build FOLDER] [--checkout GGML] [--mlx MLX] [--device cuda] [--filter EXPRESSION] [--rounds N] [--peers FOLDER]
+                 [--json FILE] [--fill]
 
 The kernels of bench/kernels have peers in CUDA C, bench/cuda, the same kernels compiled by `nvcc -O3` (nvcc.py; --peers is where). Times
 are medians of interleaved rounds after a warm-up, on fresh random data: of a peer the GPU's own (events round as many calls as take 20
@@ -134,8 +135,26 @@ def ggml_attention(source):
                    constants=constants, shared={0: (memory + 15) // 16 * 16}, tolerance=5e-3)
 
 
-def all_cases(checkout):
+# ---- MLX ----
+
+def mlx_products(checkout, n):
+    """As MLX's host code dispatches it on its large devices (Max and Ultra)."""
+    source = checkout / "mlx/backend/metal/kernels/steel/gemm/kernels/steel_gemm_fused.metal"
+    tile, depth, wm, wn = 64, 16, 1, 2
+    a, b = random(n, n, kind=np.float16), random(n, n, kind=np.float16)
+    args = {"M": n, "N": n, "K": n, "lda": n, "ldb": n, "ldd": n, "tiles_n": n // tile, "tiles_m": n // tile, "batch_stride_a": 0,
+            "batch_stride_b": 0, "batch_stride_d": 0, "swizzle_log": 0, "gemm_k_iterations_aligned": n // depth, "batch_ndim": 1}
+    constants = dict(has_batch=False, use_out_source=False, do_axpby=False, align_M=True, align_N=True, align_K=True)
+    yield Case(f"mlx steel_gemm f16 {n}", source, f"steel_gemm_fused_nn_float16_float16_bm{tile}_bn{tile}_bk{depth}_wm{wm}_wn{wn}",
+               {0: a, 1: b, 3: np.zeros((n, n), np.float16), 4: args}, 3, (n // tile, n // tile, 1), (32, wn, wm),
+               lambda t, x: x[0].double() @ x[1].double(), lambda t, x: lambda: x[0] @ x[1], "cuBLAS f16", operations=2 * n ** 3,
+               tolerance=5e-3, constants={k: np.bool_(v) for k, v in constants.items()}, folder=checkout)
+
+
+def all_cases(checkout, mlx):
     yield from own_cases.all_cases()
+    if mlx:
+        yield lambda: mlx_products(pathlib.Path(mlx), 4096)
     if checkout:
         source = pathlib.Path(checkout) / "src/ggml-metal/ggml-metal.metal"
         yield lambda: ggml_rows(source)
@@ -294,6 +313,7 @@ def main():
     options = argparse.ArgumentParser()
     options.add_argument("--build", default=ROOT / "build")
     options.add_argument("--checkout")
+    options.add_argument("--mlx")
     options.add_argument("--device", default="cuda")
     options.add_argument("--filter", default="")
     options.add_argument("--rounds", type=int, default=9)
@@ -303,9 +323,9 @@ def main():
     o = options.parse_args()
     libraries, rows = {}, []
 
-    def open_source(path):
+    def open_source(path, folder=None):
         if path not in libraries:
-            folder = pathlib.Path(o.checkout) / "src" if o.checkout else path.parent
+            folder = folder or (pathlib.Path(o.checkout) / "src" if o.checkout else path.parent)
             libraries[path] = Timed(o.build, path, folder, o.device)
         return libraries[path]
 
@@ -335,11 +355,11 @@ def main():
         print(HEADING, flush=True)
         peers = nvcc.Peers(o.peers, torch)
         del source, target
-    for group in all_cases(o.checkout):
+    for group in all_cases(o.checkout, o.mlx):
         for case in group():
             if not re.search(o.filter, case.name):
                 continue
-            metal = open_source(case.source)
+            metal = open_source(case.source, case.folder)
             if o.fill:  # nothing is computed, so small buffers will do
                 given = {i: v if isinstance(v, dict) or np.ndim(v) == 0 else np.zeros(64, np.uint8)
                          for i, v in case.arguments.items() if isinstance(i, int)}

@@ -28,9 +28,9 @@ def share(tolerance):
 class Case:
     """What to launch, the work it does, and a function from its arrays (torch, on the GPU) to the right result and to a peer.
 
-    `cuda` names the file in bench/cuda that has the same kernel."""
+    `cuda` names the file in bench/cuda that has the same kernel; `folder` is where the source's headers lie, if not where ggml's do."""
     def __init__(self, name, source, kernel, arguments, output, groups, group, expected, peer=None, peer_name="", moved=0, operations=0,
-                 constants=None, shared=None, tolerance=1e-4, cuda=None, error=largest):
+                 constants=None, shared=None, tolerance=1e-4, cuda=None, error=largest, folder=None):
         self.__dict__.update(locals())
 
 

@@ -10,7 +10,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$2"
 out=$(cd "$2" && pwd)
 shift 2
-rm -rf "$out/cache" "$out/bin" "$out/lib" "$out/fake" "$out/conformance" "$out/examples" "$out/bench" "$out/tests" "$out/ggml" "$out/fuzz"
+rm -rf "$out/cache" "$out/bin" "$out/lib" "$out/fake" "$out/conformance" "$out/examples" "$out/bench" "$out/tests" "$out/ggml" "$out/mlx" "$out/fuzz"
 mkdir -p "$out/bin" "$out/lib" "$out/fake" "$out/examples"
 cp "$build/bin/tombac-conformance" "$build/bin/tombac" "$build/bin/device_group" "$build/bin/device_chain" "$build/bin/device_fault" "$out/bin/"
 for example in vec_add saxpy reduce_tree reduce_simd histogram matmul8x8 several_devices; do
@@ -27,9 +27,10 @@ cp -r "$here/../conformance" "$out/conformance"
 cp "$build"/tests/conformance/ckernel_*.metal "$out/conformance/"
 cp "$here"/../../examples/*.metal "$out/examples/"
 cp "$here/run.sh" "$here/fuzz.py" "$out/"
-# The bench; with $GGML, a checkout of ggml, also that of its kernels.
+# The bench, with its peers in CUDA C where nvcc is found ($NVCC, PATH, /usr/local/cuda); with $GGML and $MLX, checkouts of ggml and
+# MLX, also that of their kernels.
 mkdir -p "$out/tests/corpus" "$out/bench"
-cp -r "$here"/../../bench/*.py "$here/../../bench/kernels" "$out/bench/"
+cp -r "$here"/../../bench/*.py "$here/../../bench/kernels" "$here/../../bench/cuda" "$out/bench/"
 cp "$here"/../corpus/*.py "$out/tests/corpus/"
 ln -sf libtombac.so.0 "$out/lib/libtombac.so"
 if [ -n "${GGML:-}" ]; then
@@ -37,8 +38,13 @@ if [ -n "${GGML:-}" ]; then
     cp "$GGML"/src/ggml-metal/*.metal "$GGML"/src/ggml-metal/*.h "$out/ggml/src/ggml-metal/"
     cp "$GGML"/src/*.h "$out/ggml/src/"
 fi
+if [ -n "${MLX:-}" ]; then
+    mkdir -p "$out/mlx/mlx/backend/metal"
+    cp -r "$MLX/mlx/backend/metal/kernels" "$out/mlx/mlx/backend/metal/"
+fi
 strip "$out"/bin/* "$out"/lib/* 2>/dev/null || true
 
+nvcc=${NVCC:-$(PATH=$PATH:/usr/local/cuda/bin command -v nvcc || true)}
 place=${PLACE:-/tmp/tombac-device}
 rm -rf "$place"
 cp -r "$out" "$place"
@@ -53,7 +59,10 @@ for target in ${TARGETS:-sm_90}; do
     /usr/bin/env python3 fuzz.py --library lib/libtombac.so.0 --folder fuzz --make "$here/../fuzz/generate_metal.py" --seeds ${SEEDS:-1-24}
     bin/tombac bench --quick --device cuda >> fill.log 2>&1 || true
     [ $# -eq 0 ] || continue
-    /usr/bin/env python3 bench/device.py --build . --fill ${GGML:+--checkout ggml}
+    for source in ${nvcc:+bench/cuda/*.cu}; do
+        "$nvcc" -O3 -arch="$target" -cubin -o "$out/${source%.cu}.$target.cubin" "$source"
+    done
+    /usr/bin/env python3 bench/device.py --build . --fill ${GGML:+--checkout ggml} ${MLX:+--mlx mlx}
 done
 find cache -name '*.cubin' -delete # the stand-in's
 cp -r cache fuzz fill.log "$out/"

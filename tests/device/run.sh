@@ -67,6 +67,6 @@ fi
 echo "$passed passed, $failed failed"
 [ -n "${NO_BENCH:-}" ] || env -u TOMBAC_TIME_LIMIT bin/tombac bench --device cuda 2> /dev/null
 if [ -z "${NO_BENCH:-}" ] && python3 -c 'import torch' 2> /dev/null; then
-    echo && env -u TOMBAC_TIME_LIMIT python3 bench/device.py --build . $([ -d ggml ] && echo --checkout ggml) --json bench.json || failed=1
+    echo && env -u TOMBAC_TIME_LIMIT python3 bench/device.py --build . $([ -d ggml ] && echo --checkout ggml) $([ -d mlx ] && echo --mlx mlx) --json bench.json || failed=1
 fi
 [ "$failed" = 0 ]

@@ -122,6 +122,12 @@ MORE = [
      [PLAIN + r"(rem|div)\.u"], ARGUMENTS),
     ("strides that are known need no assumption", "const device float *p = (const device float *)((const device char *)in + i * as_type<uint>(by_value.z)); "
      "out[i] = p[0] + p[1] + p[2] + p[3];", [r"^// tombac cuda: tombac_cuda_kernel 0 [^;]*;$", PLAIN + r"ld\.global\S*v4"], [], ARGUMENTS),
+    ("also where they are multiplied by a narrow number", "short row = short(i); const device float *p = (const device float *)((const device char *)in "
+     "+ long(row) * as_type<uint>(by_value.z)); out[i] = p[0] + p[1] + p[2] + p[3];", [PLAIN + r"ld\.global\S*v4"], [], ARGUMENTS),
+    ("a number that is halved in a loop keeps no zeros", "float s = 0; for (uint n = 4096; n > size; n >>= 1) { const device float *p = in + n; "
+     "s += p[0] + p[1] + p[2] + p[3]; } out[i] = s;", [PLAIN + r"ld\.global"], [PLAIN + r"ld\.global\S*v[24]"], []),
+    ("one that is shifted once keeps the others", "float s = 0; for (uint n = 4096; n > size; n -= 64) { const device float *p = in + (n >> 2); "
+     "s += p[0] + p[1] + p[2] + p[3]; } out[i] = s;", [PLAIN + r"ld\.global\S*v4"], [], []),
 ]
 
 # Operands of products in threadgroup memory.

@@ -1,0 +1,226 @@
+/* Pairs of loads by which a SIMD-group reads segments of 32 bytes, one of each lane: rows of tiles on their way to threadgroup memory.
+ *
+ * Each of the two loads takes 16 bytes of each lane's segment, so it touches every line of 128 bytes that any of the segments is in, and
+ * a GPU looks at one line at a time. Here two lanes, whose numbers differ in one bit, share their segments: by the first load both read that
+ * of the lower lane, by the second that of the upper one, and then they exchange the halves that belong to the other,
+ *
+ *     lower lane: s0.0 and s1.0     sends s1.0     has s0.0 and s0.1
+ *     upper lane: s0.1 and s1.1     sends s0.1     has s1.0 and s1.1
+ *
+ * which needs no more than that both execute the loads. If the lower bits of the lane run along a row, and the bit is the first that does
+ * not, then each load touches half of the rows, whole. The bit is chosen by counting lines (bank.c knows where lanes access).
+ * The addresses are known to be those of the loop's phis, which grow by constants: the other lane's come by shuffles in front of the loop. */
+#include "compiler/cuda/steps.h"
+
+#include <llvm-c/Target.h>
+#include <string.h>
+
+enum { PIECE = 16, WORDS = 4, LINE = 128, SHUFFLES = 4 /* of a pair, each about as long as a line */ };
+
+typedef struct exchanger {
+    ir_kernel *kernel;
+    LLVMTargetDataRef layout;
+    LLVMBuilderRef builder;
+    LLVMBasicBlockRef loop, preheader;
+    LLVMTypeRef i8, i32, i64, words;
+} exchanger;
+
+static LLVMValueRef number(const exchanger *x, uint32_t n)
+{
+    return LLVMConstInt(x->i32, n, false);
+}
+
+/* base + *offset: a phi of the loop that grows by a constant, or NULL. */
+static LLVMValueRef phi_of(const exchanger *x, LLVMValueRef address, uint64_t *offset)
+{
+    *offset = 0;
+    while (LLVMIsAGetElementPtrInst(address) && LLVMGetNumIndices(address) == 1) {
+        LLVMValueRef index = LLVMGetOperand(address, 1);
+        if (!LLVMIsAConstantInt(index)) return NULL;
+        *offset += (uint64_t)LLVMConstIntGetSExtValue(index) *
+                   LLVMABISizeOfType(x->layout, LLVMGetGEPSourceElementType(address));
+        address = LLVMGetOperand(address, 0);
+    }
+    return LLVMIsAPHINode(address) && LLVMGetInstructionParent(address) == x->loop ? address : NULL;
+}
+
+static LLVMValueRef incoming(const exchanger *x, LLVMValueRef phi, bool latch)
+{
+    return LLVMGetIncomingValue(phi, (LLVMGetIncomingBlock(phi, 0) == x->loop) == latch ? 0 : 1);
+}
+
+/* The loop multiplies matrices, so that whole SIMD-groups execute it. */
+static bool multiplies(LLVMBasicBlockRef loop)
+{
+    for (LLVMValueRef i = LLVMGetFirstInstruction(loop); i; i = LLVMGetNextInstruction(i)) {
+        LLVMValueRef callee = LLVMIsACallInst(i) ? LLVMGetCalledValue(i) : NULL;
+        size_t length;
+        if (callee && LLVMIsAInlineAsm(callee) && !strncmp(LLVMGetInlineAsmAsmString(callee, &length), "mma.sync.", 9))
+            return true;
+    }
+    return false;
+}
+
+/* ---- Which bit ---- */
+
+/* Lines that one load of all lanes touches. */
+static unsigned lines_of(const uint32_t places[TB_SIMD_WIDTH])
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < TB_SIMD_WIDTH; i++) {
+        bool seen = false;
+        for (unsigned j = 0; j < i && !seen; j++) seen = places[j] / LINE == places[i] / LINE;
+        count += !seen;
+    }
+    return count;
+}
+
+/* The bit of the lane's number by which pairs should share, or 0. */
+static unsigned choose_bit(const exchanger *x, LLVMValueRef start)
+{
+    uint32_t places[TB_SIMD_WIDTH], other[TB_SIMD_WIDTH];
+    cuda_bank_places(x->kernel, start, places);
+    for (unsigned i = 0; i < TB_SIMD_WIDTH; i++) other[i] = places[i] + PIECE;
+    unsigned least = lines_of(places) + lines_of(other), chosen = 0;
+    least = least > SHUFFLES ? least - SHUFFLES : 0;
+    for (unsigned bit = 1; bit < TB_SIMD_WIDTH; bit *= 2) {
+        unsigned lines = 0;
+        for (unsigned upper = 0; upper < 2; upper++) {
+            for (unsigned i = 0; i < TB_SIMD_WIDTH; i++)
+                other[i] = places[upper ? i | bit : i & ~bit] + (i & bit ? PIECE : 0);
+            lines += lines_of(other);
+        }
+        if (lines >= least) continue;
+        least = lines;
+        chosen = bit;
+    }
+    return chosen;
+}
+
+/* ---- Rewriting ---- */
+
+static LLVMValueRef shuffled(const exchanger *x, const char *name, LLVMValueRef value, LLVMValueRef lane)
+{
+    LLVMValueRef operands[4] = {LLVMConstAllOnes(x->i32), value, lane, number(x, TB_SIMD_WIDTH - 1)};
+    return ir_build_intrinsic(x->builder, x->kernel->module, name, NULL, 0, operands, 4);
+}
+
+/* The address that `lane` has. */
+static LLVMValueRef address_of(const exchanger *x, LLVMValueRef address, LLVMValueRef lane)
+{
+    LLVMBuilderRef b = x->builder;
+    LLVMValueRef bits = LLVMBuildPtrToInt(b, address, x->i64, ""), half = LLVMConstInt(x->i64, 32, false);
+    LLVMValueRef low = LLVMBuildTrunc(b, bits, x->i32, ""), high = LLVMBuildTrunc(b, LLVMBuildLShr(b, bits, half, ""), x->i32, "");
+    low = LLVMBuildZExt(b, shuffled(x, "llvm.nvvm.shfl.sync.idx.i32", low, lane), x->i64, "");
+    high = LLVMBuildZExt(b, shuffled(x, "llvm.nvvm.shfl.sync.idx.i32", high, lane), x->i64, "");
+    bits = LLVMBuildOr(b, LLVMBuildShl(b, high, half, ""), low, "");
+    /* From the lane's own address, so that what it points into stays known. */
+    LLVMValueRef distance = LLVMBuildSub(b, bits, LLVMBuildPtrToInt(b, address, x->i64, ""), "");
+    return LLVMBuildGEP2(b, x->i8, address, &distance, 1, "");
+}
+
+/* A phi like `phi` that begins at `start`. */
+static LLVMValueRef follow(const exchanger *x, LLVMValueRef phi, LLVMValueRef start)
+{
+    LLVMBuilderRef b = x->builder;
+    LLVMValueRef next = incoming(x, phi, true), step = LLVMGetOperand(next, 1);
+    LLVMPositionBuilderBefore(b, LLVMGetFirstInstruction(x->loop));
+    LLVMValueRef made = LLVMBuildPhi(b, LLVMTypeOf(phi), "");
+    LLVMPositionBuilderBefore(b, LLVMGetBasicBlockTerminator(x->loop));
+    LLVMValueRef values[2] = {start, LLVMBuildGEP2(b, LLVMGetGEPSourceElementType(next), made, &step, 1, "")};
+    LLVMBasicBlockRef blocks[2] = {x->preheader, x->loop};
+    LLVMAddIncoming(made, values, blocks, 2);
+    return made;
+}
+
+/* Loads at the two phis' places, at `where`, and gives each lane what it loaded before. */
+static void exchange(const exchanger *x, LLVMValueRef *loads[2], LLVMValueRef phis[2], uint64_t offset, unsigned bit,
+    LLVMValueRef is_upper, LLVMValueRef where)
+{
+    LLVMBuilderRef b = x->builder;
+    LLVMPositionBuilderBefore(b, where);
+    LLVMTypeRef type = LLVMTypeOf(*loads[0]);
+    LLVMValueRef at = LLVMConstInt(x->i64, offset, true), made[2], words[2], results[2];
+    for (int i = 0; i < 2; i++) {
+        made[i] = LLVMInstructionClone(*loads[i]);
+        LLVMSetOperand(made[i], 0, LLVMBuildGEP2(b, x->i8, phis[i], &at, 1, ""));
+        LLVMSetAlignment(made[i], PIECE);
+    }
+    for (int i = 0; i < 2; i++) LLVMInsertIntoBuilder(b, made[i]);
+    for (int i = 0; i < 2; i++) {
+        words[i] = LLVMBuildBitCast(b, made[i], x->words, "");
+        results[i] = LLVMGetUndef(x->words);
+    }
+    for (unsigned w = 0; w < WORDS; w++) {
+        LLVMValueRef lower = LLVMBuildExtractElement(b, words[0], number(x, w), ""),
+                     upper = LLVMBuildExtractElement(b, words[1], number(x, w), "");
+        LLVMValueRef sent = LLVMBuildSelect(b, is_upper, lower, upper, "");
+        LLVMValueRef got = shuffled(x, "llvm.nvvm.shfl.sync.bfly.i32", sent, number(x, bit));
+        results[0] = LLVMBuildInsertElement(b, results[0], LLVMBuildSelect(b, is_upper, got, lower, ""), number(x, w), "");
+        results[1] = LLVMBuildInsertElement(b, results[1], LLVMBuildSelect(b, is_upper, upper, got, ""), number(x, w), "");
+    }
+    for (int i = 0; i < 2; i++) results[i] = LLVMBuildBitCast(b, results[i], type, "");
+    for (int i = 0; i < 2; i++) {
+        LLVMReplaceAllUsesWith(*loads[i], results[i]);
+        LLVMInstructionEraseFromParent(*loads[i]);
+        *loads[i] = made[i];
+    }
+}
+
+static bool is_before(LLVMValueRef instruction, LLVMValueRef place)
+{
+    for (LLVMValueRef i = instruction; i; i = LLVMGetNextInstruction(i))
+        if (i == place) return true;
+    return false;
+}
+
+/* The loads, the second 16 bytes behind the first, of 16 bytes each; false if they are nothing of the kind or are left as they are. */
+static bool share(const exchanger *x, LLVMValueRef *first, LLVMValueRef *second)
+{
+    uint64_t offsets[2];
+    LLVMValueRef phi = phi_of(x, LLVMGetOperand(*first, 0), &offsets[0]);
+    if (!phi || phi_of(x, LLVMGetOperand(*second, 0), &offsets[1]) != phi || offsets[1] - offsets[0] != PIECE) return false;
+    if (LLVMTypeOf(*first) != LLVMTypeOf(*second) || LLVMStoreSizeOfType(x->layout, LLVMTypeOf(*first)) != PIECE ||
+        LLVMGetAlignment(*first) < PIECE || LLVMGetAlignment(*second) < PIECE)
+        return false;
+    LLVMValueRef next = incoming(x, phi, true), start = incoming(x, phi, false);
+    if (!LLVMIsAGetElementPtrInst(next) || LLVMGetOperand(next, 0) != phi || LLVMGetNumIndices(next) != 1 ||
+        !LLVMIsAConstantInt(LLVMGetOperand(next, 1)))
+        return false;
+    unsigned bit = choose_bit(x, start);
+    if (!bit) return false;
+
+    LLVMBuilderRef b = x->builder;
+    LLVMPositionBuilderBefore(b, LLVMGetBasicBlockTerminator(x->preheader));
+    LLVMValueRef thread = ir_build_intrinsic(b, x->kernel->module, "llvm.nvvm.read.ptx.sreg.tid.x", NULL, 0, NULL, 0);
+    LLVMValueRef lane = LLVMBuildAnd(b, thread, number(x, TB_SIMD_WIDTH - 1), ""), own = LLVMBuildAnd(b, lane, number(x, bit), "");
+    LLVMValueRef lower = LLVMBuildAnd(b, lane, number(x, ~bit), ""), upper = LLVMBuildOr(b, lane, number(x, bit), "");
+    LLVMValueRef is_upper = LLVMBuildICmp(b, LLVMIntNE, own, number(x, 0), "");
+    LLVMValueRef piece = LLVMBuildSelect(b, is_upper, LLVMConstInt(x->i64, PIECE, false), LLVMConstNull(x->i64), "");
+    LLVMValueRef starts[2] = {address_of(x, start, lower), address_of(x, start, upper)}, phis[2];
+    for (int i = 0; i < 2; i++) starts[i] = LLVMBuildGEP2(b, x->i8, starts[i], &piece, 1, "");
+    for (int i = 0; i < 2; i++) phis[i] = follow(x, phi, starts[i]);
+    LLVMValueRef *loads[2] = {first, second};
+    exchange(x, loads, phis, offsets[0], bit, is_upper, is_before(*first, *second) ? *first : *second);
+    return true;
+}
+
+void cuda_exchange(ir_kernel *kernel, LLVMBasicBlockRef loop, LLVMBasicBlockRef preheader, LLVMValueRef *loads, unsigned count)
+{
+    if (!multiplies(loop)) return;
+    LLVMContextRef c = kernel->context;
+    exchanger x = {.kernel = kernel,
+        .layout = LLVMGetModuleDataLayout(kernel->module),
+        .builder = LLVMCreateBuilderInContext(c),
+        .loop = loop,
+        .preheader = preheader,
+        .i8 = LLVMInt8TypeInContext(c),
+        .i32 = LLVMInt32TypeInContext(c),
+        .i64 = LLVMInt64TypeInContext(c)};
+    x.words = LLVMVectorType(x.i32, WORDS);
+    bool shared[CUDA_MAX_LOADS] = {false};
+    for (unsigned i = 0; i < count; i++)
+        for (unsigned j = 0; j < count && !shared[i]; j++)
+            if (i != j && !shared[j] && share(&x, &loads[i], &loads[j])) shared[i] = shared[j] = true;
+    LLVMDisposeBuilder(x.builder);
+}
