@@ -27,9 +27,10 @@ cp -r "$here/../conformance" "$out/conformance"
 cp "$build"/tests/conformance/ckernel_*.metal "$out/conformance/"
 cp "$here"/../../examples/*.metal "$out/examples/"
 cp "$here/run.sh" "$here/fuzz.py" "$out/"
-# The bench; with $GGML and $MLX, checkouts of ggml and MLX, also that of their kernels.
+# The bench, with its peers in CUDA C where nvcc is found ($NVCC, PATH, /usr/local/cuda); with $GGML and $MLX, checkouts of ggml and
+# MLX, also that of their kernels.
 mkdir -p "$out/tests/corpus" "$out/bench"
-cp -r "$here"/../../bench/*.py "$here/../../bench/kernels" "$out/bench/"
+cp -r "$here"/../../bench/*.py "$here/../../bench/kernels" "$here/../../bench/cuda" "$out/bench/"
 cp "$here"/../corpus/*.py "$out/tests/corpus/"
 ln -sf libtombac.so.0 "$out/lib/libtombac.so"
 if [ -n "${GGML:-}" ]; then
@@ -43,6 +44,7 @@ if [ -n "${MLX:-}" ]; then
 fi
 strip "$out"/bin/* "$out"/lib/* 2>/dev/null || true
 
+nvcc=${NVCC:-$(PATH=$PATH:/usr/local/cuda/bin command -v nvcc || true)}
 place=${PLACE:-/tmp/tombac-device}
 rm -rf "$place"
 cp -r "$out" "$place"
@@ -57,6 +59,9 @@ for target in ${TARGETS:-sm_90}; do
     /usr/bin/env python3 fuzz.py --library lib/libtombac.so.0 --folder fuzz --make "$here/../fuzz/generate_metal.py" --seeds ${SEEDS:-1-24}
     bin/tombac bench --quick --device cuda >> fill.log 2>&1 || true
     [ $# -eq 0 ] || continue
+    for source in ${nvcc:+bench/cuda/*.cu}; do
+        "$nvcc" -O3 -arch="$target" -cubin -o "$out/${source%.cu}.$target.cubin" "$source"
+    done
     /usr/bin/env python3 bench/device.py --build . --fill ${GGML:+--checkout ggml} ${MLX:+--mlx mlx}
 done
 find cache -name '*.cubin' -delete # the stand-in's
