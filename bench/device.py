@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Kernels on an NVIDIA GPU through Tombac, unmodified ones of ggml and MLX and those of bench/kernels, against PyTorch and nvcc in the same process.
+"""Kernels on an NVIDIA GPU through Tombac, unmodified ones of ggml and MLX and those of bench/kernels, against PyTorch and nvcc in the same
+process.
 
-Usage: device.py [--build FOLDER] [--checkout GGML] [--mlx MLX] [--device cuda] [--filter EXPRESSION] [--rounds N] [--peers FOLDER] [--json FILE]
-                 [--fill]
+Usage: device.py [--build FOLDER] [--checkout GGML] [--mlx MLX] [--device cuda] [--filter EXPRESSION] [--rounds N] [--peers FOLDER]
+                 [--json FILE] [--fill]
 
 The kernels of bench/kernels have peers in CUDA C, bench/cuda, the same kernels compiled by `nvcc -O3` (nvcc.py; --peers is where). Times
 are medians of interleaved rounds after a warm-up, on fresh random data: of a peer the GPU's own (events round as many calls as take 20

@@ -28,7 +28,7 @@ def share(tolerance):
 class Case:
     """What to launch, the work it does, and a function from its arrays (torch, on the GPU) to the right result and to a peer.
 
-    `cuda` names the file in bench/cuda that has the same kernel; `folder` is searched for headers."""
+    `cuda` names the file in bench/cuda that has the same kernel; `folder` is where the source's headers lie, if not where ggml's do."""
     def __init__(self, name, source, kernel, arguments, output, groups, group, expected, peer=None, peer_name="", moved=0, operations=0,
                  constants=None, shared=None, tolerance=1e-4, cuda=None, error=largest, folder=None):
         self.__dict__.update(locals())
@@ -219,10 +219,11 @@ def arithmetic_cases():
 
 def product_cases(n):
     for kind, suffix, tolerance in ((np.float32, "", 1e-5), (np.float16, "_half", 1e-4)):
+        data = random(n, n, kind=kind), random(n, n, kind=kind), zeros(n, n), np.uint32(n)
         for source, rows, columns in (("matmul_simdgroup", 64, 64), ("matmul_wide", 128, 128 if suffix else 64)):
-            yield own(source, f"{source}{suffix}", (random(n, n, kind=kind), random(n, n, kind=kind), zeros(n, n), np.uint32(n)), 2,
-                      (n // columns, n // rows, 1), (128, 1, 1), lambda t, x: x[0].double() @ x[1].double(),
-                      lambda t, x: lambda: x[0] @ x[1], "cuBLAS", name=f"{source}{suffix} {n}", operations=2 * n ** 3, tolerance=tolerance)
+            yield own(source, f"{source}{suffix}", data, 2, (n // columns, n // rows, 1), (128, 1, 1),
+                      lambda t, x: x[0].double() @ x[1].double(), lambda t, x: lambda: x[0] @ x[1], "cuBLAS",
+                      name=f"{source}{suffix} {n}", operations=2 * n ** 3, tolerance=tolerance)
     n //= 2
     for kernel, source, group in (("matmul_naive", "matmul_naive", (32, 8, 1)), ("matmul_tiled16", "matmul_tiled", (16, 16, 1)),
                                   ("matmul_tiled32", "matmul_tiled", (32, 32, 1))):

@@ -28,9 +28,10 @@ cp -r "$here/../conformance" "$out/conformance"
 cp "$build"/tests/conformance/ckernel_*.metal "$out/conformance/"
 cp "$here"/../../examples/*.metal "$out/examples/"
 cp "$here/run.sh" "$here/fuzz.py" "$here/tutorial.py" "$here/../runtime/guide.py" "$here/../../docs/kernels-in-c.md" "$out/"
-# The bench; with $GGML, a checkout of ggml, also that of its kernels.
+# The bench, with its peers in CUDA C where nvcc is found ($NVCC, PATH, /usr/local/cuda); with $GGML and $MLX, checkouts of ggml and
+# MLX, also that of their kernels.
 mkdir -p "$out/tests/corpus" "$out/bench"
-cp -r "$here"/../../bench/*.py "$here/../../bench/kernels" "$out/bench/"
+cp -r "$here"/../../bench/*.py "$here/../../bench/kernels" "$here/../../bench/cuda" "$out/bench/"
 cp "$here"/../corpus/*.py "$out/tests/corpus/"
 ln -sf libtombac.so.0 "$out/lib/libtombac.so"
 if [ -n "${GGML:-}" ]; then
@@ -44,6 +45,7 @@ if [ -n "${MLX:-}" ]; then
 fi
 strip "$out"/bin/* "$out"/lib/* 2>/dev/null || true
 
+nvcc=${NVCC:-$(PATH=$PATH:/usr/local/cuda/bin command -v nvcc || true)}
 place=${PLACE:-/tmp/tombac-device}
 rm -rf "$place"
 cp -r "$out" "$place"
@@ -59,6 +61,9 @@ for target in ${TARGETS:-sm_90}; do
     bin/tombac bench --quick --device cuda >> fill.log 2>&1 || true
     /usr/bin/env python3 tutorial.py --fill kernels-in-c.md tutorial bin/tombac cuda >> fill.log
     [ $# -eq 0 ] || continue
+    for source in ${nvcc:+bench/cuda/*.cu}; do
+        "$nvcc" -O3 -arch="$target" -cubin -o "$out/${source%.cu}.$target.cubin" "$source"
+    done
     /usr/bin/env python3 bench/device.py --build . --fill ${GGML:+--checkout ggml} ${MLX:+--mlx mlx}
 done
 find cache -name '*.cubin' -delete # the stand-in's

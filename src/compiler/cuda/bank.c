@@ -1,9 +1,10 @@
 /* Bank conflicts in threadgroup memory, as far as they can be known before a launch.
  *
- * A GPU serves 32 words of 4 bytes at a time, if they lie in different banks: a word's bank is its number modulo 32. An access of 8 or 16
- * bytes by each lane takes two or four turns, of 16 or 8 lanes. Where the lanes of the first SIMD-group access is computed here by
- * evaluating the address's instructions for each of them; what comes from memory or from the launch counts as 0, loops are in their first
- * iteration. That is right wherever the rest is the same for all lanes and is added to, which is how tiles are addressed. */
+ * A GPU serves 32 words of 4 bytes at a time, if they lie in different banks: a word's bank is its number
+ * modulo 32. An access of 8 or 16 bytes by each lane takes two or four turns, of 16 or 8 lanes. Where the
+ * lanes of the first SIMD-group access is computed here by evaluating the address's instructions for each of
+ * them; what comes from memory or from the launch counts as 0, loops are in their first iteration. That is
+ * right wherever the rest is the same for all lanes and is added to, which is how tiles are addressed. */
 #include "compiler/cuda/steps.h"
 
 #include <llvm-c/Target.h>
@@ -83,7 +84,8 @@ static LLVMValueRef first_of(LLVMValueRef phi)
 {
     LLVMBasicBlockRef own = LLVMGetInstructionParent(phi);
     for (unsigned i = 0; i < LLVMCountIncoming(phi); i++)
-        for (LLVMBasicBlockRef b = LLVMGetNextBasicBlock(LLVMGetIncomingBlock(phi, i)); b; b = LLVMGetNextBasicBlock(b))
+        for (LLVMBasicBlockRef b = LLVMGetNextBasicBlock(LLVMGetIncomingBlock(phi, i)); b;
+            b = LLVMGetNextBasicBlock(b))
             if (b == own) return LLVMGetIncomingValue(phi, i);
     return LLVMGetIncomingValue(phi, 0);
 }
@@ -91,12 +93,16 @@ static LLVMValueRef first_of(LLVMValueRef phi)
 /* Lane numbers, minima and maxima; other calls count as 0. */
 static uint64_t of_call(evaluator *e, LLVMValueRef call, unsigned depth)
 {
-    static const struct { const char *name; LLVMIntPredicate first; } choices[] = {{"llvm.smin", LLVMIntSLT},
-        {"llvm.smax", LLVMIntSGT}, {"llvm.umin", LLVMIntULT}, {"llvm.umax", LLVMIntUGT}};
+    static const struct {
+        const char *name;
+        LLVMIntPredicate first;
+    } choices[] = {{"llvm.smin", LLVMIntSLT}, {"llvm.smax", LLVMIntSGT}, {"llvm.umin", LLVMIntULT},
+        {"llvm.umax", LLVMIntUGT}};
     if (ir_is_intrinsic(call, "llvm.nvvm.read.ptx.sreg.tid.x")) return e->lane;
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
         if (!ir_is_intrinsic(call, choices[i].name)) continue;
-        uint64_t x = evaluate(e, LLVMGetOperand(call, 0), depth), y = evaluate(e, LLVMGetOperand(call, 1), depth);
+        uint64_t x = evaluate(e, LLVMGetOperand(call, 0), depth),
+                 y = evaluate(e, LLVMGetOperand(call, 1), depth);
         return compare(choices[i].first, x, y, width_of(LLVMTypeOf(call))) ? x : y;
     }
     return 0;
@@ -134,19 +140,22 @@ static uint64_t of_instruction(evaluator *e, LLVMValueRef value, unsigned depth)
     case LLVMAShr:
     case LLVMUDiv:
     case LLVMURem:
-        return of_operation(opcode, evaluate(e, a, depth), evaluate(e, b, depth), width_of(LLVMTypeOf(value)));
+        return of_operation(
+            opcode, evaluate(e, a, depth), evaluate(e, b, depth), width_of(LLVMTypeOf(value)));
     default: return 0;
     }
 }
 
-/* In the type's width, with zeros above; an address is a number of bytes from the beginning of the threadgroup's memory. */
+/* In the type's width, with zeros above; an address is a number of bytes from the beginning of the
+ * threadgroup's memory. */
 static uint64_t evaluate(evaluator *e, LLVMValueRef value, unsigned depth)
 {
     LLVMTypeKind kind = LLVMGetTypeKind(LLVMTypeOf(value));
     if (kind != LLVMIntegerTypeKind && kind != LLVMPointerTypeKind) return 0;
     if (LLVMIsAConstantInt(value))
         return width_of(LLVMTypeOf(value)) > 64 ? 0 : LLVMConstIntGetZExtValue(value);
-    if (LLVMIsAConstantExpr(value) && LLVMGetConstOpcode(value) == LLVMGetElementPtr) return of_gep(e, value, depth + 1);
+    if (LLVMIsAConstantExpr(value) && LLVMGetConstOpcode(value) == LLVMGetElementPtr)
+        return of_gep(e, value, depth + 1);
     if (!LLVMIsAInstruction(value) || depth >= MAX_DEPTH || !e->budget) return 0;
     e->budget--;
     return cut(of_instruction(e, value, depth + 1), width_of(LLVMTypeOf(value)));
@@ -173,8 +182,7 @@ static unsigned turns_of(const uint32_t *places, unsigned lane, unsigned end, un
     return most;
 }
 
-void cuda_bank_places(
-    ir_kernel *kernel, LLVMValueRef address, uint32_t places[TB_SIMD_WIDTH])
+void cuda_bank_places(ir_kernel *kernel, LLVMValueRef address, uint32_t places[TB_SIMD_WIDTH])
 {
     for (uint32_t lane = 0; lane < TB_SIMD_WIDTH; lane++) {
         evaluator e = {.layout = LLVMGetModuleDataLayout(kernel->module), .lane = lane, .budget = BUDGET};
@@ -185,6 +193,7 @@ void cuda_bank_places(
 unsigned cuda_bank_turns(const uint32_t places[TB_SIMD_WIDTH], unsigned size)
 {
     unsigned width = size <= WORD ? 32 : size <= 8 ? 16 : 8, turns = 0;
-    for (unsigned lane = 0; lane < TB_SIMD_WIDTH; lane += width) turns += turns_of(places, lane, lane + width, size);
+    for (unsigned lane = 0; lane < TB_SIMD_WIDTH; lane += width)
+        turns += turns_of(places, lane, lane + width, size);
     return turns;
 }

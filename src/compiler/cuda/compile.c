@@ -239,7 +239,8 @@ static tombac_status merge_accesses(
     uint32_t threads = w->threadgroup[0] * w->threadgroup[1] * w->threadgroup[2];
     bool changed;
     status = cuda_swizzle(kernel,
-        threads ? (threads + TB_SIMD_WIDTH - 1) / TB_SIMD_WIDTH * TB_SIMD_WIDTH : MAX_THREADS, &changed, error);
+        threads ? (threads + TB_SIMD_WIDTH - 1) / TB_SIMD_WIDTH * TB_SIMD_WIDTH : MAX_THREADS, &changed,
+        error);
     if (status != TOMBAC_OK || !changed) return status;
     return ir_run_passes(
         kernel, "function(instsimplify,early-cse,loop-simplify,lcssa,loop-mssa(licm),early-cse,dce)", error);

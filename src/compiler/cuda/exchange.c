@@ -1,22 +1,31 @@
-/* Pairs of loads by which a SIMD-group reads segments of 32 bytes, one of each lane: rows of tiles on their way to threadgroup memory.
+/* Pairs of loads by which a SIMD-group reads segments of 32 bytes, one of each lane: rows of tiles on their
+ * way to threadgroup memory.
  *
- * Each of the two loads takes 16 bytes of each lane's segment, so it touches every line of 128 bytes that any of the segments is in, and
- * a GPU looks at one line at a time. Here two lanes, whose numbers differ in one bit, share their segments: by the first load both read that
- * of the lower lane, by the second that of the upper one, and then they exchange the halves that belong to the other,
+ * Each of the two loads takes 16 bytes of each lane's segment, so it touches every line of 128 bytes that any
+ * of the segments is in, and a GPU looks at one line at a time. Here two lanes, whose numbers differ in one
+ * bit, share their segments: by the first load both read that of the lower lane, by the second that of the
+ * upper one, and then they exchange the halves that belong to the other,
  *
  *     lower lane: s0.0 and s1.0     sends s1.0     has s0.0 and s0.1
  *     upper lane: s0.1 and s1.1     sends s0.1     has s1.0 and s1.1
  *
- * which needs no more than that both execute the loads. If the lower bits of the lane run along a row, and the bit is the first that does
- * not, then each load touches half of the rows, whole. The bit is chosen by counting lines (bank.c knows where lanes access).
- * How far the other lane's address is away is found by shuffles in front of the loop; from one iteration to the next the addresses of all
- * lanes grow by the same. */
+ * which needs no more than that both execute the loads. If the lower bits of the lane run along a row, and
+ * the bit is the first that does not, then each load touches half of the rows, whole. The bit is chosen by
+ * counting lines (bank.c knows where lanes access). How far the other lane's address is away is found by
+ * shuffles in front of the loop; from one iteration to the next the addresses of all lanes grow by the same.
+ */
 #include "compiler/cuda/steps.h"
 
 #include <llvm-c/Target.h>
 #include <string.h>
 
-enum { PIECE = 16, WORDS = 4, LINE = 128, MAX_DEPTH = 24, SHUFFLES = 4 /* of a pair, each about as long as a line */ };
+enum {
+    PIECE = 16,
+    WORDS = 4,
+    LINE = 128,
+    MAX_DEPTH = 24,
+    SHUFFLES = 4 /* of a pair, each about as long as a line */
+};
 
 typedef struct exchanger {
     ir_kernel *kernel;
@@ -72,7 +81,8 @@ static bool is_arithmetic(LLVMValueRef value)
     }
 }
 
-/* The same for all lanes, as far as it is computed from constants and the loop's counters. `counter` is being looked at. */
+/* The same for all lanes, as far as it is computed from constants and the loop's counters. `counter` is being
+ * looked at. */
 static bool is_uniform(const exchanger *x, LLVMValueRef value, LLVMValueRef counter, int depth)
 {
     if (LLVMIsAConstantInt(value) || value == counter) return true;
@@ -99,12 +109,13 @@ static bool grows_alike(const exchanger *x, LLVMValueRef value, int depth)
     case LLVMMul:
     case LLVMShl: return LLVMIsAConstantInt(b) && grows_alike(x, a, depth + 1);
     case LLVMGetElementPtr:
-        return LLVMGetNumIndices(value) == 1 && LLVMGetIntTypeWidth(LLVMTypeOf(b)) == 64 && grows_alike(x, a, depth + 1) &&
-               grows_alike(x, b, depth + 1);
+        return LLVMGetNumIndices(value) == 1 && LLVMGetIntTypeWidth(LLVMTypeOf(b)) == 64 &&
+               grows_alike(x, a, depth + 1) && grows_alike(x, b, depth + 1);
     case LLVMPHI: {
         LLVMValueRef next = incoming(x, value, true);
         bool sum = is_inside(x, next) && LLVMGetNumOperands(next) == 2 && LLVMGetOperand(next, 0) == value &&
-                   (LLVMGetInstructionOpcode(next) == LLVMAdd || LLVMGetInstructionOpcode(next) == LLVMGetElementPtr);
+                   (LLVMGetInstructionOpcode(next) == LLVMAdd ||
+                       LLVMGetInstructionOpcode(next) == LLVMGetElementPtr);
         return sum && is_uniform(x, LLVMGetOperand(next, 1), NULL, depth + 1);
     }
     default: return false;
@@ -117,7 +128,8 @@ static bool multiplies(LLVMBasicBlockRef loop)
     for (LLVMValueRef i = LLVMGetFirstInstruction(loop); i; i = LLVMGetNextInstruction(i)) {
         LLVMValueRef callee = LLVMIsACallInst(i) ? LLVMGetCalledValue(i) : NULL;
         size_t length;
-        if (callee && LLVMIsAInlineAsm(callee) && !strncmp(LLVMGetInlineAsmAsmString(callee, &length), "mma.sync.", 9))
+        if (callee && LLVMIsAInlineAsm(callee) &&
+            !strncmp(LLVMGetInlineAsmAsmString(callee, &length), "mma.sync.", 9))
             return true;
     }
     return false;
@@ -172,7 +184,8 @@ static LLVMValueRef distance_to(const exchanger *x, LLVMValueRef address, LLVMVa
 {
     LLVMBuilderRef b = x->builder;
     LLVMValueRef own = LLVMBuildPtrToInt(b, address, x->i64, ""), half = LLVMConstInt(x->i64, 32, false);
-    LLVMValueRef low = LLVMBuildTrunc(b, own, x->i32, ""), high = LLVMBuildTrunc(b, LLVMBuildLShr(b, own, half, ""), x->i32, "");
+    LLVMValueRef low = LLVMBuildTrunc(b, own, x->i32, ""),
+                 high = LLVMBuildTrunc(b, LLVMBuildLShr(b, own, half, ""), x->i32, "");
     low = LLVMBuildZExt(b, shuffled(x, "llvm.nvvm.shfl.sync.idx.i32", low, lane), x->i64, "");
     high = LLVMBuildZExt(b, shuffled(x, "llvm.nvvm.shfl.sync.idx.i32", high, lane), x->i64, "");
     return LLVMBuildSub(b, LLVMBuildOr(b, LLVMBuildShl(b, high, half, ""), low, ""), own, "");
@@ -185,10 +198,28 @@ static bool is_before(LLVMValueRef one, LLVMValueRef other)
     return false;
 }
 
-/* Loads at the first load's address + distances[.], where the earlier one is (the loop writes nothing that it loads), and gives each lane
- * what it loaded before. */
-static void exchange(
-    const exchanger *x, LLVMValueRef *loads[2], LLVMValueRef distances[2], unsigned bit, LLVMValueRef is_upper)
+/* An address that begins at `start` and grows as the phi does, by a constant; NULL for other values, of which
+ * `base` may be any. */
+static LLVMValueRef follow(const exchanger *x, LLVMValueRef base, LLVMValueRef start)
+{
+    LLVMBuilderRef b = x->builder;
+    LLVMValueRef next = is_inside(x, base) && LLVMIsAPHINode(base) ? incoming(x, base, true) : NULL;
+    if (!next || !LLVMIsAGetElementPtrInst(next) || LLVMGetOperand(next, 0) != base) return NULL;
+    LLVMValueRef step = LLVMGetOperand(next, 1);
+    if (LLVMGetNumIndices(next) != 1 || !LLVMIsAConstantInt(step)) return NULL;
+    LLVMPositionBuilderBefore(b, LLVMGetFirstInstruction(x->loop));
+    LLVMValueRef made = LLVMBuildPhi(b, LLVMTypeOf(base), "");
+    LLVMPositionBuilderBefore(b, LLVMGetBasicBlockTerminator(x->loop));
+    LLVMValueRef values[2] = {start, LLVMBuildGEP2(b, LLVMGetGEPSourceElementType(next), made, &step, 1, "")};
+    LLVMBasicBlockRef blocks[2] = {x->preheader, x->loop};
+    LLVMAddIncoming(made, values, blocks, 2);
+    return made;
+}
+
+/* Loads at addresses[.], or where that is NULL at the first load's address + distances[.]; where the earlier
+ * load is (the loop writes nothing that it loads). Gives each lane what it loaded before. */
+static void exchange(const exchanger *x, LLVMValueRef *loads[2], LLVMValueRef addresses[2],
+    LLVMValueRef distances[2], unsigned bit, LLVMValueRef is_upper)
 {
     LLVMBuilderRef b = x->builder;
     LLVMTypeRef type = LLVMTypeOf(*loads[0]);
@@ -199,7 +230,8 @@ static void exchange(
     if (!in_order) address = LLVMBuildGEP2(b, x->i8, address, &back, 1, "");
     for (int i = 0; i < 2; i++) {
         made[i] = LLVMInstructionClone(*loads[i]);
-        LLVMSetOperand(made[i], 0, LLVMBuildGEP2(b, x->i8, address, &distances[i], 1, ""));
+        LLVMSetOperand(
+            made[i], 0, addresses[i] ? addresses[i] : LLVMBuildGEP2(b, x->i8, address, &distances[i], 1, ""));
         LLVMSetAlignment(made[i], PIECE);
     }
     for (int i = 0; i < 2; i++) LLVMInsertIntoBuilder(b, made[i]);
@@ -212,8 +244,10 @@ static void exchange(
                      upper = LLVMBuildExtractElement(b, words[1], number(x, w), "");
         LLVMValueRef sent = LLVMBuildSelect(b, is_upper, lower, upper, "");
         LLVMValueRef got = shuffled(x, "llvm.nvvm.shfl.sync.bfly.i32", sent, number(x, bit));
-        results[0] = LLVMBuildInsertElement(b, results[0], LLVMBuildSelect(b, is_upper, got, lower, ""), number(x, w), "");
-        results[1] = LLVMBuildInsertElement(b, results[1], LLVMBuildSelect(b, is_upper, upper, got, ""), number(x, w), "");
+        results[0] = LLVMBuildInsertElement(
+            b, results[0], LLVMBuildSelect(b, is_upper, got, lower, ""), number(x, w), "");
+        results[1] = LLVMBuildInsertElement(
+            b, results[1], LLVMBuildSelect(b, is_upper, upper, got, ""), number(x, w), "");
     }
     for (int i = 0; i < 2; i++) results[i] = LLVMBuildBitCast(b, results[i], type, "");
     for (int i = 0; i < 2; i++) {
@@ -223,15 +257,17 @@ static void exchange(
     }
 }
 
-/* The loads, the second 16 bytes behind the first, of 16 bytes each; false if they are nothing of the kind or are left as they are.
- * `start`: the first one's address in the first iteration. */
+/* The loads, the second 16 bytes behind the first, of 16 bytes each; false if they are nothing of the kind or
+ * are left as they are. `start`: the first one's address in the first iteration. */
 static bool share(const exchanger *x, LLVMValueRef *first, LLVMValueRef *second, LLVMValueRef start)
 {
     uint64_t offsets[2];
     LLVMValueRef base = strip(x, LLVMGetOperand(*first, 0), &offsets[0]);
-    if (strip(x, LLVMGetOperand(*second, 0), &offsets[1]) != base || offsets[1] - offsets[0] != PIECE) return false;
-    if (LLVMTypeOf(*first) != LLVMTypeOf(*second) || LLVMStoreSizeOfType(x->layout, LLVMTypeOf(*first)) != PIECE ||
-        LLVMGetAlignment(*first) < PIECE || LLVMGetAlignment(*second) < PIECE)
+    if (strip(x, LLVMGetOperand(*second, 0), &offsets[1]) != base || offsets[1] - offsets[0] != PIECE)
+        return false;
+    if (LLVMTypeOf(*first) != LLVMTypeOf(*second) ||
+        LLVMStoreSizeOfType(x->layout, LLVMTypeOf(*first)) != PIECE || LLVMGetAlignment(*first) < PIECE ||
+        LLVMGetAlignment(*second) < PIECE)
         return false;
     if (!grows_alike(x, base, 0)) return false;
     unsigned bit = choose_bit(x, start);
@@ -239,20 +275,28 @@ static bool share(const exchanger *x, LLVMValueRef *first, LLVMValueRef *second,
 
     LLVMBuilderRef b = x->builder;
     LLVMPositionBuilderBefore(b, LLVMGetBasicBlockTerminator(x->preheader));
-    LLVMValueRef thread = ir_build_intrinsic(b, x->kernel->module, "llvm.nvvm.read.ptx.sreg.tid.x", NULL, 0, NULL, 0);
-    LLVMValueRef lane = LLVMBuildAnd(b, thread, number(x, TB_SIMD_WIDTH - 1), ""), own = LLVMBuildAnd(b, lane, number(x, bit), "");
-    LLVMValueRef lower = LLVMBuildAnd(b, lane, number(x, ~bit), ""), upper = LLVMBuildOr(b, lane, number(x, bit), "");
+    LLVMValueRef thread =
+        ir_build_intrinsic(b, x->kernel->module, "llvm.nvvm.read.ptx.sreg.tid.x", NULL, 0, NULL, 0);
+    LLVMValueRef lane = LLVMBuildAnd(b, thread, number(x, TB_SIMD_WIDTH - 1), ""),
+                 own = LLVMBuildAnd(b, lane, number(x, bit), "");
+    LLVMValueRef lower = LLVMBuildAnd(b, lane, number(x, ~bit), ""),
+                 upper = LLVMBuildOr(b, lane, number(x, bit), "");
     LLVMValueRef is_upper = LLVMBuildICmp(b, LLVMIntNE, own, number(x, 0), "");
-    LLVMValueRef piece = LLVMBuildSelect(b, is_upper, LLVMConstInt(x->i64, PIECE, false), LLVMConstNull(x->i64), "");
+    LLVMValueRef piece =
+        LLVMBuildSelect(b, is_upper, LLVMConstInt(x->i64, PIECE, false), LLVMConstNull(x->i64), "");
     LLVMValueRef distances[2] = {distance_to(x, start, lower), distance_to(x, start, upper)};
-    for (int i = 0; i < 2; i++) distances[i] = LLVMBuildAdd(b, distances[i], piece, "");
-    LLVMValueRef *loads[2] = {first, second};
-    exchange(x, loads, distances, bit, is_upper);
+    LLVMValueRef *loads[2] = {first, second}, addresses[2];
+    for (int i = 0; i < 2; i++) {
+        LLVMPositionBuilderBefore(b, LLVMGetBasicBlockTerminator(x->preheader));
+        distances[i] = LLVMBuildAdd(b, distances[i], piece, "");
+        addresses[i] = follow(x, base, LLVMBuildGEP2(b, x->i8, start, &distances[i], 1, ""));
+    }
+    exchange(x, loads, addresses, distances, bit, is_upper);
     return true;
 }
 
-void cuda_exchange(ir_kernel *kernel, LLVMBasicBlockRef loop, LLVMBasicBlockRef preheader, LLVMValueRef *loads,
-    const LLVMValueRef *starts, unsigned count)
+void cuda_exchange(ir_kernel *kernel, LLVMBasicBlockRef loop, LLVMBasicBlockRef preheader,
+    LLVMValueRef *loads, const LLVMValueRef *starts, unsigned count)
 {
     if (!multiplies(loop)) return;
     LLVMContextRef c = kernel->context;
@@ -268,6 +312,7 @@ void cuda_exchange(ir_kernel *kernel, LLVMBasicBlockRef loop, LLVMBasicBlockRef 
     bool shared[CUDA_MAX_LOADS] = {false};
     for (unsigned i = 0; i < count; i++)
         for (unsigned j = 0; j < count && !shared[i]; j++)
-            if (i != j && !shared[j] && share(&x, &loads[i], &loads[j], starts[i])) shared[i] = shared[j] = true;
+            if (i != j && !shared[j] && share(&x, &loads[i], &loads[j], starts[i]))
+                shared[i] = shared[j] = true;
     LLVMDisposeBuilder(x.builder);
 }

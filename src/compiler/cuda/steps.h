@@ -62,11 +62,11 @@ void cuda_find_assumptions(ir_kernel *kernel, const char *kinds, cuda_assumption
 /* Raises the alignment of accesses. `assume` may be NULL. */
 void cuda_align(ir_kernel *kernel, const char *kinds, const cuda_assumptions *assume);
 
-/* exchange.c: pairs of the loop's loads that lanes do for each other; `starts` are their addresses in the first iteration, `loads`
- * follows. */
+/* exchange.c: pairs of the loop's loads that lanes do for each other; `starts` are their addresses in the
+ * first iteration, `loads` follows. */
 enum { CUDA_MAX_LOADS = 32 };
-void cuda_exchange(ir_kernel *kernel, LLVMBasicBlockRef loop, LLVMBasicBlockRef preheader, LLVMValueRef *loads,
-    const LLVMValueRef *starts, unsigned count);
+void cuda_exchange(ir_kernel *kernel, LLVMBasicBlockRef loop, LLVMBasicBlockRef preheader,
+    LLVMValueRef *loads, const LLVMValueRef *starts, unsigned count);
 
 /* pipeline.c: loops that copy tiles load one iteration ahead. */
 void cuda_pipeline(ir_kernel *kernel);
@@ -86,8 +86,8 @@ void cuda_compare_next(ir_kernel *kernel);
  * `threads` threads. *changed: false where accesses do not allow it, or are as fast without. */
 tombac_status cuda_swizzle(ir_kernel *kernel, uint32_t threads, bool *changed, tombac_error **error);
 
-/* bank.c: where in threadgroup memory the lanes of the first SIMD-group access, and in how many turns the banks serve such an access
- * of `size` bytes by each lane. */
+/* bank.c: where the lanes of the first SIMD-group access memory, and in how many turns the banks of
+ * threadgroup memory serve such an access of `size` bytes by each lane. */
 void cuda_bank_places(ir_kernel *kernel, LLVMValueRef address, uint32_t places[TB_SIMD_WIDTH]);
 unsigned cuda_bank_turns(const uint32_t places[TB_SIMD_WIDTH], unsigned size);
 

@@ -6,18 +6,19 @@
  *
  *     f(x) = x ^ g(l) << 4,    l = x >> 7,    x: bytes from the beginning of the threadgroup's memory,
  *
- * where bit i of l adds (exclusively) g_i. Two f are tried, and taken is the one with which the kernel's accesses take fewer turns of the
- * banks (bank.c), or none if that is as good, as in tiles whose rows are padded:
+ * where bit i of l adds (exclusively) g_i. Two f are tried, and taken is the one with which the kernel's
+ * accesses take fewer turns of the banks (bank.c), or none if that is as good, as in tiles whose rows are
+ * padded:
  *
- *     g = 001, 010, 100, 001, ...            the usual swizzle, with three more bits of the line's number
- *     g = 111, 101, 110, 100, 111, 101       any three neighbours are independent, also with the bits of x below 7 in front of them: so
- *                                            eight rows that lie 32, 64, ..., 1024 bytes apart are read in eight different pieces, as
- *                                            ldmatrix does. Of any two neighbours the upper two bits are, and of each the uppermost is
- *                                            one: so four rows of 32 bytes, as matrices of floats are read, and two of 64, too
+ *     001, 010, 100, 001, ...          the usual swizzle, with three more bits of the line's number
+ *     111, 101, 110, 100, 111, 101     any three neighbours are independent, also with the bits of x below 7 in
+ *                                      front of them: so eight rows that lie 32, 64, ..., 1024 bytes apart are
+ *                                      read in eight different pieces, as ldmatrix does. Of any two neighbours
+ *                                      the upper two bits are, and of each the uppermost is one: so four rows
+ *                                      of 32 bytes, as matrices of floats are read, and two of 64, too
  *
- * That is invisible if every access
- * stays within a piece and no address leaves the function; otherwise nothing is changed. The memory is whole
- * lines of 128 bytes (artifact/cuda.h).
+ * That is invisible if every access stays within a piece and no address leaves the function; otherwise nothing
+ * is changed. The memory is whole lines of 128 bytes (artifact/cuda.h).
  *
  * f is linear over the bits: f(x + c) is f(x) ^ f(c) where x and c have no bit in common. So addresses that
  * differ by a constant share f(x), mostly computed outside of the loop, and where f(c) does not meet f(x)
@@ -27,8 +28,18 @@
 
 #include <llvm-c/Target.h>
 
-enum { MAX_TERMS = 12, MAX_DEPTH = 24, PIECE = 16, PIECE_BITS = 4, LINE_BITS = 7, LINES = 6, MAX_WEIGHT = 512, LOOP_WEIGHT = 8, MAX_PHIS = 4,
-    MAX_ROUNDS = 3 };
+enum {
+    MAX_TERMS = 12,
+    MAX_DEPTH = 24,
+    PIECE = 16,
+    PIECE_BITS = 4,
+    LINE_BITS = 7,
+    LINES = 6,
+    MAX_WEIGHT = 512,
+    LOOP_WEIGHT = 8,
+    MAX_PHIS = 4,
+    MAX_ROUNDS = 3
+};
 
 /* g_i of those f that are tried. */
 static const uint8_t candidates[][LINES] = {{1, 2, 4, 1, 2, 4}, {7, 5, 6, 4, 7, 5}};
@@ -42,8 +53,8 @@ typedef struct swizzler {
     LLVMValueRef memory; /* where the threadgroup's memory begins */
     uint32_t threads;    /* of a block, at most */
     const ir_cfg *cfg;
-    uint32_t loop; /* of the access, as ir_cfg_block.loop */
-    const uint8_t *g; /* the f that is chosen */
+    uint32_t loop;                      /* of the access, as ir_cfg_block.loop */
+    const uint8_t *g;                   /* the f that is chosen */
     uint64_t before, after[CANDIDATES]; /* turns of the banks without and with each f */
     LLVMValueRef phis[MAX_PHIS]; /* that are being looked at, and the bits that they are taken to have */
     uint64_t taken[MAX_PHIS];
@@ -66,7 +77,8 @@ static uint32_t mask_of(const uint8_t *g, unsigned shift)
     uint32_t mask = 0;
     for (unsigned i = 0; i < LINES; i++)
         for (unsigned bit = 0; bit < 3; bit++)
-            if (g[i] >> bit & 1 && LINE_BITS + i == PIECE_BITS + bit + shift) mask |= UINT32_C(1) << (PIECE_BITS + bit);
+            if (g[i] >> bit & 1 && LINE_BITS + i == PIECE_BITS + bit + shift)
+                mask |= UINT32_C(1) << (PIECE_BITS + bit);
     return mask;
 }
 
@@ -281,7 +293,8 @@ static LLVMValueRef build_swizzled(const swizzler *s, LLVMValueRef x)
     for (unsigned shift = 1; shift < LINE_BITS + LINES; shift++) {
         uint32_t mask = mask_of(s->g, shift);
         if (!mask) continue;
-        LLVMValueRef part = LLVMBuildAnd(s->builder, LLVMBuildLShr(s->builder, x, number(s, shift), ""), number(s, mask), "");
+        LLVMValueRef part =
+            LLVMBuildAnd(s->builder, LLVMBuildLShr(s->builder, x, number(s, shift), ""), number(s, mask), "");
         result = LLVMBuildXor(s->builder, result, part, "");
     }
     return result;
@@ -300,7 +313,8 @@ static LLVMValueRef build_sum(const swizzler *s, const place *p, bool varying, u
     return sum ? sum : number(s, 0);
 }
 
-/* f of the terms' sum, and the bits that this may have; f of what does not vary by itself, where that is the same. */
+/* f of the terms' sum, and the bits that this may have; f of what does not vary by itself, where that is the
+ * same. */
 static LLVMValueRef build_permuted(const swizzler *s, const place *p, uint32_t constant, uint32_t *reached)
 {
     uint64_t bits[2];
@@ -397,7 +411,8 @@ static void judge(LLVMValueRef instruction, void *context)
 static uint64_t weight_of(const swizzler *s, LLVMBasicBlockRef block)
 {
     uint64_t weight = 1;
-    for (uint32_t l = loop_of(s, block); l != IR_NONE && weight < MAX_WEIGHT; l = s->cfg->loops[l].parent) weight *= LOOP_WEIGHT;
+    for (uint32_t l = loop_of(s, block); l != IR_NONE && weight < MAX_WEIGHT; l = s->cfg->loops[l].parent)
+        weight *= LOOP_WEIGHT;
     return weight;
 }
 
@@ -413,7 +428,8 @@ static void compare(LLVMValueRef instruction, void *context)
     s->before += weight * cuda_bank_turns(places, size);
     for (unsigned n = 0; n < CANDIDATES; n++) {
         uint32_t other[TB_SIMD_WIDTH];
-        for (unsigned lane = 0; lane < TB_SIMD_WIDTH; lane++) other[lane] = swizzled(candidates[n], places[lane]);
+        for (unsigned lane = 0; lane < TB_SIMD_WIDTH; lane++)
+            other[lane] = swizzled(candidates[n], places[lane]);
         s->after[n] += weight * cuda_bank_turns(other, size);
     }
 }

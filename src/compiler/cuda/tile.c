@@ -5,15 +5,17 @@
  * read off it, and the address of another element is the same computation with other numbers for row and
  * column; that all lanes give the same base is a rule of the language.
  *
- *     halves in threadgroup memory   ldmatrix, up to four matrices at a time, where rows are contiguous and known
- *                                    to begin at multiples of 16; by columns where it is only a right operand
- *     right operand of which         each lane loads the two elements of its column
+ *     halves in threadgroup memory       ldmatrix, up to four matrices at a time, where rows are contiguous and
+ *                                        known to begin at multiples of 16; by columns where it is only a right
+ *                                        operand
+ *     right operand of which             each lane loads the two elements of its column
  *     columns are contiguous
- *     two matrices of halves in      each lane loads 8 bytes of one of them, and gets its part of the other from its neighbour
- *     device memory, side by side
- *     four products in a chain       each lane loads 16 bytes of its row and of its column, where rows of the left
- *                                    operands and columns of the right ones are contiguous and neighbours: other
- *                                    elements, but the same of both, so that the sum has its terms in another order
+ *     two matrices of halves, side       each lane loads 8 bytes of one of them, and gets its part of the other
+ *     by side in device memory           from its neighbour
+ *     four products in a chain           each lane loads 16 bytes of its row and of its column, where rows of
+ *                                        the left operands and columns of the right ones are contiguous and
+ *                                        neighbours: other elements, but the same of both, so that the sum has
+ *                                        its terms in another order
  *
  * They save the transposition of a right operand. All operands of an instruction are loaded by the first of
  * their loads; nothing that may write memory stands between them. */
@@ -324,8 +326,10 @@ static tile *operand_of(cuda_tiles *t, LLVMValueRef product, bool right)
     return NULL;
 }
 
-/* The first product from `start` on with this operand; with the same other operand as `like`, if there is one. */
-static LLVMValueRef product_with(cuda_tiles *t, LLVMValueRef start, const tile *x, bool right, LLVMValueRef like)
+/* The first product from `start` on with this operand; with the same other operand as `like`, if there is
+ * one. */
+static LLVMValueRef product_with(
+    cuda_tiles *t, LLVMValueRef start, const tile *x, bool right, LLVMValueRef like)
 {
     for (LLVMValueRef i = start; i; i = LLVMGetNextInstruction(i)) {
         if (!cuda_is_product(i)) continue;
@@ -342,14 +346,15 @@ static bool take(tile **group, unsigned *count, tile *x)
     if (!x || x->done || x->by_columns || *count == MOST) return false;
     for (unsigned i = 0; i < *count; i++)
         if (group[i] == x) return false;
-    if (*count && (x->base != group[0]->base || x->epoch != group[0]->epoch || x->left != group[0]->left)) return false;
+    if (*count && (x->base != group[0]->base || x->epoch != group[0]->epoch || x->left != group[0]->left))
+        return false;
     group[(*count)++] = x;
     return true;
 }
 
-/* What the instructions of matrix.c take together, in their order: left operands of two products with the same right one, then those of
- * the next in their chains; right operands of a product and of the next, then those of another with the same left ones. So what is
- * loaded lies in the registers where it is wanted. */
+/* What the instructions of matrix.c take together, in their order: left operands of two products with the
+ * same right one, then those of the next in their chains; right operands of a product and of the next, then
+ * those of another with the same left ones. So what is loaded lies in the registers where it is wanted. */
 static void take_neighbours(cuda_tiles *t, tile **group, unsigned *count, tile *x)
 {
     LLVMValueRef first = LLVMGetFirstInstruction(LLVMGetInstructionParent(x->load[0]));
@@ -358,8 +363,8 @@ static void take_neighbours(cuda_tiles *t, tile **group, unsigned *count, tile *
     LLVMValueRef one = product_with(t, first, x, right, NULL);
     LLVMValueRef two = one ? product_with(t, LLVMGetNextInstruction(one), x, right, one) : NULL;
     LLVMValueRef next[2] = {one ? next_in_chain(one) : NULL, two ? next_in_chain(two) : NULL};
-    tile *second = operand_of(t, right ? next[0] : two, right), *third = operand_of(t, right ? two : next[0], right),
-         *fourth = operand_of(t, next[1], right);
+    tile *second = operand_of(t, right ? next[0] : two, right),
+         *third = operand_of(t, right ? two : next[0], right), *fourth = operand_of(t, next[1], right);
     if (!take(group, count, second) || *count + 2 > MOST) return;
     if (take(group, count, third) && !take(group, count, fourth)) --*count;
 }
@@ -381,7 +386,8 @@ static LLVMValueRef first_load(tile *const *group, unsigned count)
             if (i == group[n]->load[0] || i == group[n]->load[1]) return i;
 }
 
-/* `count` (1, 2 or 4) matrices with one base by one instruction; false if rows are not known to be aligned. */
+/* `count` (1, 2 or 4) matrices with one base by one instruction; false if rows are not known to be aligned.
+ */
 static bool load_group(cuda_tiles *t, tile *const *group, unsigned count, bool by_columns)
 {
     static const char *const names[2][MOST + 1] = {
@@ -434,19 +440,21 @@ static void load_rows(cuda_tiles *t, size_t from)
     load_group(t, group, count, !group[0]->left);
 }
 
-/* Two matrices of one base by 8 bytes for each lane instead of twice 4: of four lanes with the same row two load that of each matrix, and
- * then give each other what they have of the other's columns. */
+/* Two matrices of one base by 8 bytes for each lane instead of twice 4: of four lanes with the same row two
+ * load that of each matrix, and then give each other what they have of the other's columns. */
 static void load_pair(cuda_tiles *t, tile *const *pair)
 {
     LLVMBuilderRef b = t->builder;
     LLVMTypeRef type = LLVMFunctionType(t->i32, NULL, 0, false);
     LLVMPositionBuilderBefore(b, first_load(pair, 2));
-    LLVMValueRef column = LLVMBuildCall2(b, type, LLVMGetNamedFunction(t->kernel->module, COLUMN), NULL, 0, "");
+    LLVMValueRef column =
+        LLVMBuildCall2(b, type, LLVMGetNamedFunction(t->kernel->module, COLUMN), NULL, 0, "");
     LLVMValueRef second = LLVMBuildAnd(b, LLVMBuildLShr(b, column, number(t, 1), ""), number(t, 1), "");
     t->row = LLVMBuildCall2(b, type, LLVMGetNamedFunction(t->kernel->module, ROW), NULL, 0, "");
     t->column = LLVMBuildAnd(b, column, number(t, 4), "");
     LLVMValueRef base = rebuild(t, pair[0]->base, 0), words[2];
-    LLVMValueRef address = address_at(t, base, distance(t, LLVMBuildShl(b, second, number(t, 3), ""), pair, 2));
+    LLVMValueRef address =
+        address_at(t, base, distance(t, LLVMBuildShl(b, second, number(t, 3), ""), pair, 2));
     for (unsigned i = 0; i < 2; i++) {
         words[i] = LLVMGetUndef(LLVMVectorType(t->half, 2));
         for (unsigned part = 0; part < 2; part++) {
@@ -458,9 +466,10 @@ static void load_pair(cuda_tiles *t, tile *const *pair)
         words[i] = LLVMBuildBitCast(b, words[i], t->i32, "");
     }
     LLVMValueRef is_second = LLVMBuildICmp(b, LLVMIntNE, second, number(t, 0), "");
-    LLVMValueRef operands[4] = {LLVMConstAllOnes(t->i32), LLVMBuildSelect(b, is_second, words[0], words[1], ""),
-        number(t, 1), number(t, 31)};
-    LLVMValueRef got = ir_build_intrinsic(b, t->kernel->module, "llvm.nvvm.shfl.sync.bfly.i32", NULL, 0, operands, 4);
+    LLVMValueRef operands[4] = {LLVMConstAllOnes(t->i32),
+        LLVMBuildSelect(b, is_second, words[0], words[1], ""), number(t, 1), number(t, 31)};
+    LLVMValueRef got =
+        ir_build_intrinsic(b, t->kernel->module, "llvm.nvvm.shfl.sync.bfly.i32", NULL, 0, operands, 4);
     LLVMValueRef packed[2] = {
         LLVMBuildSelect(b, is_second, got, words[0], ""), LLVMBuildSelect(b, is_second, words[1], got, "")};
     for (unsigned i = 0; i < 2; i++) {
@@ -470,14 +479,17 @@ static void load_pair(cuda_tiles *t, tile *const *pair)
     }
 }
 
-/* With a neighbour whose rows mostly lie in the same lines of 128 bytes: a GPU looks at one line at a time. */
+/* With a neighbour whose rows mostly lie in the same lines of 128 bytes: a GPU looks at one line at a time.
+ */
 static void load_from_device(cuda_tiles *t, size_t from)
 {
     tile *pair[2] = {&t->list[from], NULL};
     for (size_t i = from + 1; i < t->count && !pair[1]; i++) {
         tile *x = &t->list[i];
         int64_t step = x->offset - pair[0]->offset;
-        if (!x->done && !x->by_columns && x->base == pair[0]->base && x->epoch == pair[0]->epoch && step > 0 && step < LINE) pair[1] = x;
+        if (!x->done && !x->by_columns && x->base == pair[0]->base && x->epoch == pair[0]->epoch &&
+            step > 0 && step < LINE)
+            pair[1] = x;
     }
     if (pair[1]) load_pair(t, pair);
 }
