@@ -116,7 +116,7 @@ static void run_shared(cf_test *t, const int *p)
         in[i] = f->narrow(sign * (0.5 + 3 * fraction));
     }
     for (int i = 0; i < N * 2; i++) {
-        const uint16_t *from = in + 3 * (i / 2 / (i % 2 ? 16 : 8));
+        const uint16_t *from = in + 3 * (i / 2 % p[1] / (i % 2 ? 16 : 8));
         double a = f->widen(from[0]), b = f->widen(from[1]), c = f->widen(from[2]);
         const double r[4] = {a + b, a - c, -(b * c), a * c}; /* exact in double, and in the float that bfloats become */
         for (int k = 0; k < 4; k++) expected[4 * i + k] = f->narrow(p[0] ? (double)(float)r[k] : r[k]);

@@ -95,14 +95,16 @@ template <typename T> void share(device T *o, const device T *in)
     o[3] = T(float(a) * float(c));
 }
 
-kernel void half_shared(device half *out [[buffer(0)]], const device half *in [[buffer(1)]], uint i [[thread_position_in_grid]])
+kernel void half_shared(device half *out [[buffer(0)]], const device half *in [[buffer(1)]], uint i [[thread_position_in_grid]],
+    uint t [[thread_index_in_threadgroup]])
 {
-    share(out + 8 * i, in + 3 * (i / 8));
-    share(out + 8 * i + 4, in + 3 * (i / 16));
+    share(out + 8 * i, in + 3 * (t / 8));
+    share(out + 8 * i + 4, in + 3 * (t / 16));
 }
 
-kernel void bfloat_shared(device bfloat *out [[buffer(0)]], const device bfloat *in [[buffer(1)]], uint i [[thread_position_in_grid]])
+kernel void bfloat_shared(device bfloat *out [[buffer(0)]], const device bfloat *in [[buffer(1)]], uint i [[thread_position_in_grid]],
+    uint t [[thread_index_in_threadgroup]])
 {
-    share(out + 8 * i, in + 3 * (i / 8));
-    share(out + 8 * i + 4, in + 3 * (i / 16));
+    share(out + 8 * i, in + 3 * (t / 8));
+    share(out + 8 * i + 4, in + 3 * (t / 16));
 }
