@@ -104,6 +104,33 @@ static void run_arithmetic(cf_test *t, const int *p)
     cf_equal(t, TOMBAC_TYPE_U32, flags, got_flags, TRIPLES, "comparisons");
 }
 
+/* Sums and products that groups of neighbouring threads share; p: bfloat, threads per threadgroup. Numbers without subnormals. */
+static void run_shared(cf_test *t, const int *p)
+{
+    enum { N = 1000, EACH = 8 };
+    const format *f = &formats[p[0]];
+    uint16_t *in = cf_alloc(t, N * 2), *expected = cf_alloc(t, N * EACH * 2), *got = cf_alloc(t, N * EACH * 2);
+    uint64_t seed = 67;
+    for (int i = 0; i < N; i++) {
+        double fraction = (double)(cf_random(&seed) % 4096) / 4096, sign = cf_random(&seed) % 2 ? 1 : -1;
+        in[i] = f->narrow(sign * (0.5 + 3 * fraction));
+    }
+    for (int i = 0; i < N * 2; i++) {
+        const uint16_t *from = in + 3 * (i / 2 % p[1] / (i % 2 ? 16 : 8));
+        double a = f->widen(from[0]), b = f->widen(from[1]), c = f->widen(from[2]);
+        const double r[4] = {a + b, a - c, -(b * c), a * c}; /* exact in double, and in the float that bfloats become */
+        for (int k = 0; k < 4; k++) expected[4 * i + k] = f->narrow(p[0] ? (double)(float)r[k] : r[k]);
+    }
+    cf_call call = {.file = "half.metal",
+        .kernel = p[0] ? "bfloat_shared" : "half_shared",
+        .math = TOMBAC_MATH_SAFE,
+        .grid = {N, 1, 1},
+        .group = {(uint32_t)p[1], 1, 1}};
+    cf_buffer(&call, 0, got, N * EACH * 2);
+    cf_buffer(&call, 1, in, N * 2);
+    if (cf_run(t, &call)) cf_equal(t, f->type, expected, got, N * EACH, "results, %d of each thread", EACH);
+}
+
 static void run_conversions(cf_test *t, const int *p)
 {
     enum { N = 4096 };
@@ -171,6 +198,10 @@ void cf_family_half(cf_suite *suite)
     cf_add(suite, run_arithmetic, CF_P(0, TOMBAC_MATH_FAST), "half.arithmetic.fast");
     cf_add(suite, run_arithmetic, CF_P(1, TOMBAC_MATH_SAFE), "half.bfloat-arithmetic.safe");
     cf_add(suite, run_arithmetic, CF_P(1, TOMBAC_MATH_FAST), "half.bfloat-arithmetic.fast");
+    cf_add(suite, run_shared, CF_P(0, 64), "half.shared.64");
+    cf_add(suite, run_shared, CF_P(0, 72), "half.shared.72");
+    cf_add(suite, run_shared, CF_P(1, 64), "half.bfloat-shared.64");
+    cf_add(suite, run_shared, CF_P(1, 72), "half.bfloat-shared.72");
     cf_add(suite, run_conversions, CF_P(0), "half.conversions");
     cf_add(suite, run_widen_all, CF_P(0), "half.widen-all");
 }

@@ -84,3 +84,27 @@ kernel void widen_all(device float *out [[buffer(0)]], device float4 *vectors [[
     out[i] = float(as_type<half>(ushort(i)));
     if (i % 4 == 0) vectors[i / 4] = float4(in[i / 4]);
 }
+
+// Numbers that 8 or 16 neighbouring threads share.
+template <typename T> void share(device T *o, const device T *in)
+{
+    T a = in[0], b = in[1], c = in[2];
+    o[0] = a + b;
+    o[1] = a - c;
+    o[2] = -(b * c);
+    o[3] = T(float(a) * float(c));
+}
+
+kernel void half_shared(device half *out [[buffer(0)]], const device half *in [[buffer(1)]], uint i [[thread_position_in_grid]],
+    uint t [[thread_index_in_threadgroup]])
+{
+    share(out + 8 * i, in + 3 * (t / 8));
+    share(out + 8 * i + 4, in + 3 * (t / 16));
+}
+
+kernel void bfloat_shared(device bfloat *out [[buffer(0)]], const device bfloat *in [[buffer(1)]], uint i [[thread_position_in_grid]],
+    uint t [[thread_index_in_threadgroup]])
+{
+    share(out + 8 * i, in + 3 * (t / 8));
+    share(out + 8 * i + 4, in + 3 * (t / 16));
+}

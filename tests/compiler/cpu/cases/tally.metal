@@ -92,3 +92,8 @@ kernel void by_pointer(device atomic_uint *bins, device const place *places, dev
     atomic_fetch_add_explicit(&bins[i & 7], 1u, memory_order_relaxed);
     out[i] = places[0].words[i];
 }
+
+// Code for a debugger shows the counts as they grow.
+// RUN debug: emit -g --what simd --target x86-64-v4 --kernel one_buffer
+// CHECK debug: atomicrmw
+// NOT debug: tombac_cpu_tallies
