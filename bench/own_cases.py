@@ -28,9 +28,9 @@ def share(tolerance):
 class Case:
     """What to launch, the work it does, and a function from its arrays (torch, on the GPU) to the right result and to a peer.
 
-    `cuda` names the file in bench/cuda that has the same kernel; `adds` says that a launch adds to what the output holds; `folder` is searched for headers."""
+    `cuda` names the file in bench/cuda that has the same kernel; `folder` is searched for headers."""
     def __init__(self, name, source, kernel, arguments, output, groups, group, expected, peer=None, peer_name="", moved=0, operations=0,
-                 constants=None, shared=None, tolerance=1e-4, cuda=None, error=largest, adds=False, folder=None):
+                 constants=None, shared=None, tolerance=1e-4, cuda=None, error=largest, folder=None):
         self.__dict__.update(locals())
 
 
@@ -114,7 +114,7 @@ def counting_cases(n):
         size = n // 4 if kernel == "histogram" else n
         yield own("histogram", kernel, (image[:size], bins, np.uint32(size // each)), 1, (size // each // 256, 1, 1), (256, 1, 1),
                   lambda t, a: t.bincount(a[0].int(), minlength=256), lambda t, a: lambda: t.bincount(a[0], minlength=256), "torch.bincount",
-                  moved=size, tolerance=0, adds=True)
+                  moved=size, tolerance=0)
     n //= 4
     keys = whole(0, 1 << 32, n, kind=np.uint32)
     yield own("bitonic", "bitonic", (keys, np.zeros_like(keys)), 1, (n // 1024, 1, 1), (512, 1, 1),
@@ -219,9 +219,10 @@ def arithmetic_cases():
 
 def product_cases(n):
     for kind, suffix, tolerance in ((np.float32, "", 1e-5), (np.float16, "_half", 1e-4)):
-        yield own("matmul_simdgroup", f"matmul_simdgroup{suffix}", (random(n, n, kind=kind), random(n, n, kind=kind), zeros(n, n), np.uint32(n)),
-                  2, (n // 64, n // 64, 1), (128, 1, 1), lambda t, x: x[0].double() @ x[1].double(), lambda t, x: lambda: x[0] @ x[1],
-                  "cuBLAS", name=f"matmul_simdgroup{suffix} {n}", operations=2 * n ** 3, tolerance=tolerance)
+        for source, rows, columns in (("matmul_simdgroup", 64, 64), ("matmul_wide", 128, 128 if suffix else 64)):
+            yield own(source, f"{source}{suffix}", (random(n, n, kind=kind), random(n, n, kind=kind), zeros(n, n), np.uint32(n)), 2,
+                      (n // columns, n // rows, 1), (128, 1, 1), lambda t, x: x[0].double() @ x[1].double(),
+                      lambda t, x: lambda: x[0] @ x[1], "cuBLAS", name=f"{source}{suffix} {n}", operations=2 * n ** 3, tolerance=tolerance)
     n //= 2
     for kernel, source, group in (("matmul_naive", "matmul_naive", (32, 8, 1)), ("matmul_tiled16", "matmul_tiled", (16, 16, 1)),
                                   ("matmul_tiled32", "matmul_tiled", (32, 32, 1))):

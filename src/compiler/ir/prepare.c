@@ -340,6 +340,7 @@ static tombac_status inline_and_clean(ir_kernel *kernel, const ir_request *reque
     if (status == TOMBAC_OK) ir_define_results(kernel->module, kernel->function);
     if (status == TOMBAC_OK) status = ir_loops_merge_latches(kernel->function, error);
     if (status == TOMBAC_OK) status = ir_run_passes(kernel, "function(sroa,dce)", error);
+    if (status == TOMBAC_OK) ir_align_packed(kernel->module, kernel->function);
     if (status == TOMBAC_OK && front_language_of(kernel->unit) == FRONT_C) status = ir_c_resolve(kernel, error);
     bool generic = false;
     if (status == TOMBAC_OK) status = ir_generic_resolve(kernel, &generic, error);

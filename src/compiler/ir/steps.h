@@ -81,6 +81,9 @@ void ir_mark_copies(ir_kernel *kernel);
 /* Variables start with what is read from IR_UNSET. */
 void ir_keep_unset(ir_kernel *kernel);
 
+/* packed.c: accesses promise no more alignment than packed structures have; once references are known. */
+void ir_align_packed(LLVMModuleRef module, LLVMValueRef function);
+
 /* lower.c: fmuladd, round, memory intrinsics, lifetime markers. */
 void ir_lower_intrinsics(LLVMModuleRef module, LLVMValueRef function);
 

@@ -29,8 +29,10 @@ typedef struct check_code {
     const rt_manifest *manifest;
     tb_check_entry *entry;
     const tb_check_info *info;
-    pthread_mutex_t lock; /* of the spare stacks: one set is kept for the next run */
+    bool watches_races, watches_unset; /* as the environment was when the kernel was loaded */
+    pthread_mutex_t lock;              /* of what is spare: one set is kept for the next run */
     check_stacks spare;
+    check_races *spare_races;
 } check_code;
 
 typedef enum check_state {
@@ -59,7 +61,7 @@ typedef struct check_unset check_unset;
 
 /* One launch. */
 struct check_run {
-    const check_code *code;
+    check_code *code;
     const rt_run *request;
     tb_dispatch dispatch;
     void **arguments;
@@ -97,6 +99,9 @@ const check_range *check_ranges_find(const check_run *run, uint64_t address, uin
  */
 const char *check_table_find(const check_code *code, uint64_t address, size_t *left);
 
+/* "reads", for an access of this kind. */
+const char *check_verb(uint32_t kind);
+
 /* Something that is reported when the launch ends. */
 void check_note_fault(check_run *run, uint32_t kind, const tb_check_place *place);
 
@@ -110,8 +115,6 @@ tombac_status check_unset_create(check_run *run, tombac_error **error);
 void check_unset_destroy(check_run *run);
 void check_unset_begin(check_run *run);
 void check_unset_settle(check_thread *thread);
-/* False where the environment says that such values are not to be reported (TOMBAC_UNSET=0). */
-bool check_unset_wanted(const check_run *run);
 
 /* Ends the launch from inside a kernel's thread: the scheduler goes on and sees the failure. Does not return.
  */

@@ -44,7 +44,7 @@ void check_note_fault(check_run *run, uint32_t kind, const tb_check_place *place
 static void fault(tb_check_thread *shared, uint32_t kind, const tb_check_place *place)
 {
     check_run *run = ((check_thread *)shared)->run;
-    if (kind != TB_CHECK_UNSET_USE || check_unset_wanted(run)) check_note_fault(run, kind, place);
+    if (kind != TB_CHECK_UNSET_USE || run->code->watches_unset) check_note_fault(run, kind, place);
 }
 
 static const char *literal(check_thread *thread, const char *string, const char *otherwise)
@@ -116,8 +116,15 @@ static void unload(rt_code *handle)
     if (!code) return;
     rt_image_unload(code->image);
     check_stacks_destroy(&code->spare);
+    check_races_destroy(code->spare_races);
     pthread_mutex_destroy(&code->lock);
     free(code);
+}
+
+static bool is_wanted(const char *variable)
+{
+    const char *value = getenv(variable);
+    return !value || strcmp(value, "0") != 0;
 }
 
 static tombac_status load(
@@ -130,6 +137,8 @@ static tombac_status load(
         return tb_fail_memory(error);
     }
     code->manifest = manifest;
+    code->watches_races = is_wanted("TOMBAC_RACES");
+    code->watches_unset = is_wanted("TOMBAC_UNSET");
     tombac_status status = rt_image_load(
         manifest->kernel, object, size, symbols, sizeof symbols / sizeof symbols[0], &code->image, error);
     if (status == TOMBAC_OK) {
@@ -289,7 +298,7 @@ static tombac_status run(rt_code *handle, const rt_run *request, tombac_error **
     if (status == TOMBAC_OK) status = check_fresh_begin(state, error);
     if (status == TOMBAC_OK) status = check_unset_create(state, error);
     if (status == TOMBAC_OK) status = check_ranges_build(state, error);
-    if (status == TOMBAC_OK) status = check_races_create(state, &state->races, error);
+    if (status == TOMBAC_OK) status = check_races_open(state, error);
     if (status == TOMBAC_OK) {
         status = take_stacks(code, code->info->has_sites ? threads : 1, &state->stacks, error);
     }
@@ -305,7 +314,7 @@ static tombac_status run(rt_code *handle, const rt_run *request, tombac_error **
         report_faults(state);
         return_stacks(code, &state->stacks);
     }
-    check_races_destroy(state->races);
+    check_races_close(state);
     check_unset_destroy(state);
     free(state->threads);
     free(state->arguments);

@@ -12,7 +12,6 @@
 #include <sys/mman.h>
 
 struct check_unset {
-    bool wanted;       /* false: shadows are clean and go nowhere */
     char *threadgroup; /* the shadow of its memory */
     unsigned char clean[TB_CHECK_MAX_SHADOW], store[TB_CHECK_MAX_SHADOW];
     uint64_t address, size; /* of the last store elsewhere; size 0: there is none to be looked at */
@@ -22,12 +21,10 @@ struct check_unset {
 
 tombac_status check_unset_create(check_run *run, tombac_error **error)
 {
-    const char *wanted = getenv("TOMBAC_UNSET");
     if (!run->code->info->watches_unset) return TOMBAC_OK;
     run->unset = calloc(1, sizeof *run->unset);
     if (run->unset) run->unset->threadgroup = calloc(1, run->request->threadgroup_memory + 1);
     if (!run->unset || !run->unset->threadgroup) return tb_fail_memory(error);
-    run->unset->wanted = !wanted || strcmp(wanted, "0") != 0;
     return TOMBAC_OK;
 }
 
@@ -42,17 +39,12 @@ void check_unset_begin(check_run *run)
     if (run->unset) memset(run->unset->threadgroup, 0, run->request->threadgroup_memory);
 }
 
-bool check_unset_wanted(const check_run *run)
-{
-    return run->unset && run->unset->wanted;
-}
-
 /* The shadow of [address, address + size), or NULL where it has none. */
 static unsigned char *find(const check_thread *thread, uint64_t address, uint64_t size)
 {
     const check_run *run = thread->run;
     const check_fiber *fiber = thread->fiber;
-    if (!run->unset->wanted) return NULL;
+    if (!run->code->watches_unset) return NULL;
     uint64_t offset = address - (uint64_t)(uintptr_t)fiber->stack;
     if (offset < fiber->stack_size && size <= fiber->stack_size - offset)
         return (unsigned char *)fiber->shadow + offset;
@@ -90,7 +82,7 @@ void *tombac_check_shadow(
     unsigned char *shadow = find(thread, address, size);
     if (shadow) return shadow;
     if (load) return unset->clean;
-    if (!unset->wanted) return unset->store;
+    if (!thread->run->code->watches_unset) return unset->store;
     check_unset_settle(thread);
     unset->address = address;
     unset->size = size;

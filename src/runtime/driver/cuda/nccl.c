@@ -62,10 +62,10 @@ typedef struct group {
 static tombac_status find_library(nccl_api *api, tombac_error **error)
 {
     static const cuda_symbol calls[] = {
-        {"ncclGetErrorString", offsetof(nccl_api, error_text)},
 #define NCCL_ENTRY(member, symbol, parameters) {#symbol, offsetof(nccl_api, member)},
         NCCL_CALLS(NCCL_ENTRY)
 #undef NCCL_ENTRY
+        {"ncclGetErrorString", offsetof(nccl_api, error_text)},
     };
     const char *name = getenv("TOMBAC_NCCL");
     if (!name || !*name) name = "libnccl.so.2";
