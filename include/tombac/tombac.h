@@ -53,7 +53,9 @@
  *   - Environment: TOMBAC_CC (path of tombac-cc), TOMBAC_CC_TIME and TOMBAC_CC_MEMORY (limits of one compilation in seconds,
  *     60, and bytes of address space, 8 GiB; 0: none), TOMBAC_CACHE and TOMBAC_CACHE_SIZE (the compile cache's folder and
  *     limit in bytes, 1G; 0: off), TOMBAC_TIME_LIMIT (seconds that a launch may take), TOMBAC_TRACE (a file for a record of
- *     what ran when) and TOMBAC_SPECIALISE (see "Specialisation"), these read by tombac_device_open; TOMBAC_NCCL (see "Several devices");
+ *     what ran when) and TOMBAC_SPECIALISE (see "Specialisation"), these read by tombac_device_open; TOMBAC_DEFER (read by
+ *     tombac_kernel_create: "never" compiles all of a kernel at once; otherwise the code of larger kernels for threadgroups that do
+ *     not consist of whole SIMD-groups is made when a launch first needs it, which then takes as long); TOMBAC_NCCL (see "Several devices");
  *     TOMBAC_PERF (1:
  *     /tmp/perf-PID.map names kernels for perf).
  */

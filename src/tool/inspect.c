@@ -17,11 +17,12 @@ static const char help[] =
     "  ptx         the code that NVIDIA's driver takes (cuda)\n"
     "  sass        machine code of the GPU, if NVIDIA's ptxas and nvdisasm are installed (cuda)\n"
     "  report      cpu: what the vectoriser decided, line by line, and what would help;\n"
-    "              cuda: registers, memory and occupancy, from the GPU if there is one, else from ptxas\n\n"
-    "  --device check|cpu|cuda   engine that ir, simd, asm, ptx, sass and report are for; default cpu\n"
+    "              cuda: registers, memory and occupancy, from the GPU if there is one, else from ptxas\n"
+    "  times       what compiling it takes, phase by phase\n\n"
+    "  --device check|cpu|cuda   engine that ir, simd, asm, ptx, sass, report and times are for; default cpu\n"
     "  --target sm_80|86|89|90   of cuda: the GPU that ptx, sass and report are for; default sm_90\n"
     "  --threads N               of cuda: threads of a threadgroup, for the report; default 256\n"
-    "  --json                    report as JSON\n"
+    "  --json                    report or times as JSON\n"
     "  --set CONSTANT=VALUE      set a function constant, by name or index\n"
     "  --std STANDARD            language version, as metal3.1; default metal3.2\n"
     "  --math fast|relaxed|safe  floating-point rules; default fast\n"
@@ -46,13 +47,13 @@ static bool is_one_of(const char *word, const char *const *words)
 
 static tombac_status validate(const inspect_options *options, tombac_error **error)
 {
-    static const char *const whats[] = {"source", "ir", "reflection", "simd", "asm", "ptx", "sass", "report", NULL};
+    static const char *const whats[] = {"source", "ir", "reflection", "simd", "asm", "ptx", "sass", "report", "times", NULL};
     static const char *const devices[] = {"check", "cpu", "cuda", NULL};
     static const char *const of_gpus[] = {"ptx", "sass", NULL}, *const of_processors[] = {"simd", "asm", NULL};
     static const char *const targets[] = {"sm_80", "sm_86", "sm_89", "sm_90", NULL};
     if (!is_one_of(options->what, whats)) {
         return tb_fail(error, TOMBAC_ERROR_ARGUMENT,
-            "--emit is source, ir, reflection, simd, asm, ptx, sass or report, not '%s'", options->what);
+            "--emit is source, ir, reflection, simd, asm, ptx, sass, report or times, not '%s'", options->what);
     }
     if (!is_one_of(options->device, devices))
         return tb_fail(
@@ -64,8 +65,9 @@ static tombac_status validate(const inspect_options *options, tombac_error **err
         return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "--%s goes with --device cuda", options->target ? "target" : "threads");
     if (options->target && !is_one_of(options->target, targets))
         return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "--target is sm_80, sm_86, sm_89 or sm_90 here, not '%s'", options->target);
-    if (options->json && strcmp(options->what, "report") && strcmp(options->what, "reflection"))
-        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "--json goes with --emit report, not with '%s'", options->what);
+    static const char *const of_json[] = {"report", "times", "reflection", NULL};
+    if (options->json && !is_one_of(options->what, of_json))
+        return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "--json goes with --emit report and times, not with '%s'", options->what);
     if (!options->kernel)
         return tb_fail(error, TOMBAC_ERROR_ARGUMENT,
             "which kernel? Usage: tombac inspect [options] --emit WHAT FILE KERNEL");
@@ -155,7 +157,8 @@ tombac_status inspect_emit(const inspect_options *options, const tool_constants 
     tombac_status status = TOMBAC_OK;
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed && status == TOMBAC_OK; i++)
         status = tool_words_add(&extra, fixed[i], error);
-    if (status == TOMBAC_OK && options->json && !strcmp(options->device, "cpu")) status = tool_words_add(&extra, "--json", error);
+    bool json = options->json && (!strcmp(options->device, "cpu") || !strcmp(what, "times"));
+    if (status == TOMBAC_OK && json) status = tool_words_add(&extra, "--json", error);
     if (status == TOMBAC_OK && options->target) status = tool_words_add(&extra, "--target", error);
     if (status == TOMBAC_OK && options->target) status = tool_words_add(&extra, options->target, error);
     if (status == TOMBAC_OK) status = add_constants(constants, &extra, &made, error);
