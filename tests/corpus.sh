@@ -3,10 +3,11 @@
 #
 #   tests/corpus.sh [--each] [--every N] [--files N] [--device check|cpu] [--build FOLDER] [--no-run] DIR...
 #
-# DIR is a checkout or a folder of checkouts (ggml, mlx, candle, gpt-oss, pytorch, torchao, hashcat, risc0 are known; of others, every
-# .metal file is compiled with the checkout's root and the file's folder as include folders). --files N: every N-th file. Prints per project how many kernels are listed, compiled
-# with their whole files, compiled alone (--each; every N-th with --every) and executed and compared with NumPy, and what failed with
-# its first error line. Exit status 0 if nothing failed.
+# DIR is a checkout or a folder of checkouts (ggml, mlx, candle, gpt-oss, pytorch, torchao, hashcat, risc0, ccv are known, and what
+# packages install of pytorch, torch/include, and of tinygrad; of others, every .metal file is compiled with the checkout's root and the
+# file's folder as include folders), or the word glsl: shaders of ours through glslangValidator and spirv-cross. --files N: every N-th
+# file. Prints per project how many kernels are listed, compiled with their whole files, compiled alone (--each; every N-th with
+# --every) and executed and compared with NumPy, and what failed with its first error line. Exit status 0 if nothing failed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 build=$here/../build
@@ -24,12 +25,12 @@ while [ $# -gt 0 ]; do
         --device) device=$2; shift ;;
         --build) build=$2; shift ;;
         --no-run) run=no ;;
-        -*) sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+        -*) sed -n '2,12s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
         *) break ;;
     esac
     shift
 done
-[ $# -gt 0 ] || { sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -gt 0 ] || { sed -n '2,12s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 status=0
 
 # metal_files FOLDER: its .metal files, sorted, without those that need metal4.0; tensor_files FOLDER: those.
@@ -60,6 +61,37 @@ project() {
     printf '%s: %s kernels listed, %s compiled' "$name" "${compiled[0]:-0}" "${compiled[1]:-0}"
     [ "${compiled[3]:-0}" = 0 ] || printf ', %s of %s compiled alone' "${compiled[2]}" "${compiled[3]}"
     printf '%s\n' "$executed"
+}
+
+# generated NAME DRIVER ARGUMENT...: what makes its Metal text itself.
+generated() {
+    local name=$1 driver=$2 output
+    shift 2
+    [ $run = yes ] || return 0
+    output=$("$python" "$here/corpus/$driver" "$build/bin/tombac" "$device" "$@") || status=1
+    printf '%s\n' "$output" | grep -v '^EXECUTED'
+    printf '%s\n' "$output" | sed -n "s/^EXECUTED \\([0-9]*\\) \\([0-9]*\\)/$name: \\1 of \\2 cases executed and compared/p"
+}
+
+# PyTorch: a checkout with c10/metal; one of 2.6, whose host has some sources in strings; an installed package's headers.
+pytorch() {
+    local d=$1 kernels=$1/aten/src/ATen/native/mps/kernels files strings
+    strings=$(mktemp -d)
+    if [ -d "$d/c10/metal" ] && [ -d "$kernels" ]; then
+        mapfile -t files < <(metal_files "$kernels")
+        project pytorch "$d" pytorch.py -I "$d" -I "$d/aten/src" -- "${files[@]}"
+    elif [ -d "$kernels" ]; then
+        "$python" "$here/corpus/pytorch_sources.py" "$d" "$strings"
+        mapfile -t files < <(metal_files "$kernels"; metal_files "$strings")
+        project 'pytorch 2.6' "$d" pytorch.py --std metal3.1 -- "${files[@]}"
+    else
+        "$python" "$here/corpus/pytorch_sources.py" "$d" "$strings"
+        mapfile -t files < <(metal_files "$strings")
+        project 'pytorch, headers' "$d" pytorch_templates.py --std metal3.1 -I "$d" -- "${files[@]}"
+        mapfile -t files < <(tensor_files "$strings")
+        project 'pytorch, headers with tensors' "$d" '' --std metal4.0 -I "$d" -- "${files[@]}"
+    fi
+    rm -r "$strings"
 }
 
 # hashcat's kernels switch to Metal by __METAL__; the defines are those of src/backend.c for an Apple GPU and a fast hash under
@@ -105,9 +137,14 @@ checkout() {
     elif [ -d "$d/gpt_oss/metal/source" ]; then
         mapfile -t files < <(metal_files "$d/gpt_oss/metal/source")
         project gpt-oss "$d" gptoss.py -I "$d/gpt_oss/metal/source/include" -- "${files[@]}"
-    elif [ -d "$d/aten/src/ATen/native/mps/kernels" ]; then
-        mapfile -t files < <(metal_files "$d/aten/src/ATen/native/mps/kernels")
-        project pytorch "$d" pytorch.py -I "$d" -I "$d/aten/src" -- "${files[@]}"
+    elif [ -d "$d/aten/src/ATen/native/mps/kernels" ] || [ -e "$d/ATen/native/mps/kernels/SortTopK.h" ]; then
+        pytorch "$d"
+    elif [ -e "$d/tinygrad/renderer/cstyle.py" ]; then
+        generated tinygrad tinygrad_metal.py "$d"
+    elif [ -d "$d/lib/nnc/mfa/v2" ]; then
+        generated metal-flash-attention mfa.py "$d"
+    elif [ "$d" = glsl ]; then
+        generated SPIRV-Cross glsl.py
     elif [ -e "$d/OpenCL/inc_vendor.h" ]; then
         mapfile -t files < <(find "$d/OpenCL" -name '*.cl' ! -name 'inc_*' -type f | sort)
         hashcat "$d" "${files[@]}"

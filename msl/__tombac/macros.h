@@ -1,8 +1,12 @@
 /* All macros of Metal's standard library. Read by the first phase only (clang -E with
  * __TOMBAC_MACROS_ONLY__); the text that comes out of it still passes through the rewriter, which knows the
  * suffix h. Version macros (__METAL_VERSION__, __METAL__,
- * __METAL_MACOS__, __HAVE_..., ...) come from the command line. */
-#pragma once
+ * __METAL_MACOS__, __HAVE_..., ...) come from the command line.
+ *
+ * Metal knows its library without an include, so the first phase reads this file in front of every source (implicit.h).
+ * Only assert waits for its header, and is defined by NDEBUG at each of them. */
+#ifndef __TOMBAC_MACROS__
+#define __TOMBAC_MACROS__
 
 /* ---- Configuration ---- */
 #define METAL_FUNC inline __attribute__((__always_inline__))
@@ -141,9 +145,14 @@
 #define M_SQRT2_BF ((bfloat)M_SQRT2_F)
 #define M_SQRT1_2_BF ((bfloat)M_SQRT1_2_F)
 
+#endif
+
 /* ---- Assertions ---- */
+#ifndef __TOMBAC_IMPLICIT__
+#undef assert
 #ifdef NDEBUG
 #define assert(...) ((void)0)
 #else
 #define assert(...) ((__VA_ARGS__) ? (void)0 : __tombac_assert_fail(#__VA_ARGS__, __FILE__, __LINE__))
+#endif
 #endif

@@ -82,6 +82,16 @@ __TB_PRIVATE_GROUP(quad)
 #undef __TB_SHUFFLE_quad
 #undef __TB_FILL_simd
 #undef __TB_FILL_quad
+/* a x b + c, rounded to the elements of the last argument, which is a type only. */
+template <typename A, typename B, typename C, typename D>
+__TB_FN metal::vec<D, 64> __metal_simdgroup_matrix_8x8_multiply_accumulate(metal::vec<A, 64> a, metal::vec<B, 64> b,
+                                                                           metal::vec<C, 64> c, metal::vec<D, 64>)
+{
+    __tombac::__pair sum =
+        __tombac::matrix_multiply_accumulate(float(a.__lane.x), float(a.__lane.y), float(b.__lane.x), float(b.__lane.y),
+                                             float(c.__lane.x), float(c.__lane.y));
+    return {metal::vec<D, 2>(D(sum.x), D(sum.y))};
+}
 /* MLX defines simd_xor of bfloat through float. Metal has no such operation: it may be compiled, not reached.
  */
 __TB_FN float __metal_simd_xor(float data)

@@ -82,6 +82,20 @@ template <typename T> struct alignas(sizeof(T) * (__TB_N == 2 ? 2 : 4)) vec<T, _
     friend __TB_CONST_FN vec operator>>(vec a, vec b) { return vec(__TB_LANES(__TB_SHIFT_LANE, >>)); }
     __TB_ASSIGN(<<)
     __TB_ASSIGN(>>)
+/* Counts may be integers of another type. */
+#define __TB_SHIFT(OP)                                                                                       \
+    template <typename U, enable_if_t<__is_integral(T) && __is_integral(U) && !__is_same(T, U), int> = 0>    \
+    friend __TB_CONST_FN vec operator OP(vec a, vec<U, __TB_N> b)                                            \
+    {                                                                                                        \
+        return a OP vec(b);                                                                                  \
+    }                                                                                                        \
+    template <typename U, enable_if_t<__is_integral(T) && __is_integral(U) && !__is_same(T, U), int> = 0>    \
+    friend __TB_CONST_FN vec &operator OP##=(vec &a, vec<U, __TB_N> b)                                       \
+    {                                                                                                        \
+        return a = a OP vec(b);                                                                              \
+    }
+    __TB_SHIFT(<<)
+    __TB_SHIFT(>>)
 
 #define __TB_UNARY_LANE(C, OP) T(OP a.C)
     friend __TB_CONST_FN vec operator+(vec a) { return a; }
@@ -222,6 +236,7 @@ template <typename T> struct __packed_vec<vec<T, __TB_N>> {
 #undef __TB_NEGATED_LANE
 #undef __TB_SHIFT_LANE
 #undef __TB_SHIFT_LEFT_LANE
+#undef __TB_SHIFT
 #undef __TB_UNARY_LANE
 #undef __TB_NOT_LANE
 #undef __TB_COMPARE_LANE

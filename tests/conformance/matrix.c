@@ -154,7 +154,7 @@ static void run_product(cf_test *t, const int *p)
         b[i] = (float)(i * 5 % 11) - 5;
     }
     multiply(FLOAT, expected, 0, a, b, NULL);
-    cf_call call = call_of("product", 1, 32);
+    cf_call call = call_of(p[0] ? "product_kept" : "product", 1, 32);
     cf_buffer(&call, 0, got, sizeof got);
     cf_buffer(&call, 1, a, sizeof a);
     cf_buffer(&call, 2, b, sizeof b);
@@ -231,6 +231,7 @@ void cf_family_matrix(cf_suite *suite)
                 "matrix.multiply.%s-%s-%s.%s", kind_names[kinds[i][0]], kind_names[kinds[i][1]],
                 kind_names[kinds[i][2]], random ? "fractions" : "integers");
     cf_add(suite, run_product, CF_P(0), "matrix.product");
+    cf_add(suite, run_product, CF_P(1), "matrix.product-of-kept");
     cf_add(suite, run_many, CF_P(32), "matrix.many.rows");
     cf_add(suite, run_many, CF_P(24), "matrix.many.other-shape");
     cf_add(suite, run_gemm, CF_P(16, 24, 32, 0), "matrix.gemm.16x24x32");

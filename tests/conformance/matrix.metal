@@ -100,6 +100,27 @@ kernel void product(device float *out [[buffer(0)]], const device float *a [[buf
 }
 
 // C[M][N] = A[M][K] B[K][N], one SIMD-group per 8x8 tile, K in steps of 8 from device memory.
+// The matrices and the product of Apple's headers as kernels use them that keep a matrix themselves: a lane's two elements lie
+// at the beginning of all 64.
+#pragma METAL internals : enable
+template <typename T> struct kept {
+    typedef vec<T, 64> storage_type;
+    storage_type t;
+    METAL_FUNC thread vec<T, 2> *thread_elements() thread { return reinterpret_cast<thread vec<T, 2> *>(&t); }
+    METAL_FUNC kept() thread = default;
+    METAL_FUNC kept(vec<T, 2> elements) thread { *(this->thread_elements()) = elements; }
+};
+kernel void product_kept(device float *out [[buffer(0)]], const device float *a [[buffer(1)]], const device float *b [[buffer(2)]])
+{
+    simdgroup_float8x8 x, y;
+    simdgroup_load(x, a);
+    simdgroup_load(y, b);
+    kept<float> p(x.thread_elements()), q(y.thread_elements()), sum(vec<float, 2>(0));
+    sum.t = __metal_simdgroup_matrix_8x8_multiply_accumulate(p.t, q.t, sum.t, typename kept<float>::storage_type());
+    x.thread_elements() = *sum.thread_elements();
+    simdgroup_store(x, out);
+}
+
 kernel void gemm(device float *out [[buffer(0)]], const device float *a [[buffer(1)]], const device float *b [[buffer(2)]],
     constant uint3 &mnk [[buffer(3)]], uint2 g [[threadgroup_position_in_grid]], ushort s [[simdgroup_index_in_threadgroup]])
 {

@@ -72,10 +72,8 @@ def main():
         elif name not in TYPES:
             sys.exit(f"{name}: no types are known for its {count} parameters")
         for number, values in enumerate(TYPES[name] if count else ()):
-            # Metal's own names are in scope without a line for them only in these strings of the host.
-            prefix = "" if "#include" in source else "#include <metal_stdlib>\nusing namespace metal;\n"
             types = "-".join(v for v in values if re.fullmatch(r"\w+", v))
-            write(folder, f"{name}.{types}", prefix + format_text(source, values))
+            write(folder, f"{name}.{types}", format_text(source, values))
     headers = os.path.join(checkout, "ATen", "native", "mps", "kernels")
     for header, name in TEMPLATES.items():
         if os.path.exists(os.path.join(headers, header + ".h")):

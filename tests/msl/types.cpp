@@ -111,6 +111,8 @@ SAME(half, min(half(), half()));
 SAME(int4, ilogb(float4()));
 SAME(ushort, popcount(ushort()));
 SAME(float3, select(float3(), float3(), bool3()));
+SAME(int2, int2() << uint2());
+SAME(ushort4, ushort4() >> long4());
 /* Fast and precise functions have scalars of float alone, so any number may be an argument. */
 SAME(half, exp(half(1)));
 SAME(float, precise::exp(half(1)));
@@ -126,6 +128,10 @@ SAME(float, true ? __tc<bfloat>(1.0f) : __tc<float>(bfloat()));
 
 /* ---- Conversions that must and must not exist ---- */
 #define YES(...) static_assert(__VA_ARGS__, #__VA_ARGS__)
+constexpr int2 shifted(int2 a, uint2 by) { return a <<= by; }
+YES((int2(1, 2) << uint2(3, 35)).y == 16 && (int2(1, 2) << uint2(3, 35)).x == 8);
+YES((short2(-64, 64) >> uint2(2, 18)).x == -16 && (short2(-64, 64) >> uint2(2, 18)).y == 16);
+YES(shifted(int2(3, 5), uint2(1, 2)).y == 20);
 #define NO(...) static_assert(!(__VA_ARGS__), #__VA_ARGS__)
 YES(is_convertible_v<float, float4>);
 YES(is_convertible_v<int, float4>);

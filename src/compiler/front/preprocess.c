@@ -1,7 +1,7 @@
 /* Phase 1: clang -E over the user's source with Metal's macros only.
  *
- * Metal's own headers define nothing but macros here (__TOMBAC_MACROS_ONLY__), so the output is the user's
- * code alone, with line markers. From these come the table of line positions and the list of files read.
+ * Metal's own headers define nothing but macros here (__TOMBAC_MACROS_ONLY__), which are there without an include too, so the
+ * output is the user's code alone, with line markers. From these come the table of line positions and the list of files read.
  * Predefined macros of the host are switched off (-undef); those that Metal has are given on the command
  * line. */
 #include "artifact/capability.h"
@@ -309,6 +309,10 @@ tombac_status front_preprocess(front_unit *unit, const char *source, size_t size
     if (o->language == FRONT_C) {
         tb_text_printf(&headers, "%s/" FRONT_C_STANDARD_HEADERS, unit->paths.msl);
         push(&line, "-internal-isystem");
+        push(&line, tb_text_string(&headers));
+    } else {
+        tb_text_printf(&headers, "%s/__tombac/implicit.h", unit->paths.msl);
+        push(&line, "-imacros");
         push(&line, tb_text_string(&headers));
     }
     const char *slash = strrchr(unit->main_path, '/');
