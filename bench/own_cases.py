@@ -219,9 +219,10 @@ def arithmetic_cases():
 
 def product_cases(n):
     for kind, suffix, tolerance in ((np.float32, "", 4e-5), (np.float16, "_half", 1e-4)):
-        yield own("matmul_simdgroup", f"matmul_simdgroup{suffix}", (random(n, n, kind=kind), random(n, n, kind=kind), zeros(n, n), np.uint32(n)),
-                  2, (n // 64, n // 64, 1), (128, 1, 1), lambda t, x: x[0].double() @ x[1].double(), lambda t, x: lambda: x[0] @ x[1],
-                  "cuBLAS", name=f"matmul_simdgroup{suffix} {n}", operations=2 * n ** 3, tolerance=tolerance)
+        for source, rows, columns in (("matmul_simdgroup", 64, 64), ("matmul_wide", 128, 128 if suffix else 64)):
+            yield own(source, f"{source}{suffix}", (random(n, n, kind=kind), random(n, n, kind=kind), zeros(n, n), np.uint32(n)), 2,
+                      (n // columns, n // rows, 1), (128, 1, 1), lambda t, x: x[0].double() @ x[1].double(),
+                      lambda t, x: lambda: x[0] @ x[1], "cuBLAS", name=f"{source}{suffix} {n}", operations=2 * n ** 3, tolerance=tolerance)
     n //= 2
     for kernel, source, group in (("matmul_naive", "matmul_naive", (32, 8, 1)), ("matmul_tiled16", "matmul_tiled", (16, 16, 1)),
                                   ("matmul_tiled32", "matmul_tiled", (32, 32, 1))):

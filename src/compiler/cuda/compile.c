@@ -250,6 +250,7 @@ static tombac_status merge_accesses(
 static tombac_status finish(ir_kernel *kernel, const work *w, bool plain, cuda_assumptions *assumptions,
     LLVMModuleRef *before, tombac_error **error)
 {
+    tb_times_begin(kernel->times, plain ? "passes, plain launches" : "passes, all launches");
     if (plain) cuda_entry_make_plain(kernel);
     cuda_entry_limit(kernel, w->threadgroup, plain);
     tombac_status status = optimise(kernel, w, error);
@@ -258,6 +259,7 @@ static tombac_status finish(ir_kernel *kernel, const work *w, bool plain, cuda_a
     if (status == TOMBAC_OK && before) *before = LLVMCloneModule(kernel->module);
     if (status == TOMBAC_OK) status = merge_accesses(kernel, w, plain ? assumptions : NULL, error);
     if (status == TOMBAC_OK) cuda_compare_next(kernel);
+    ir_note_size(kernel->times, kernel->module);
     return status;
 }
 
@@ -363,6 +365,7 @@ static void write_header(tb_text *header, const work *w, const cuda_assumptions 
 /* From the prepared kernel to the module that both entries are made of. */
 static tombac_status lower(ir_kernel *kernel, work *w, tombac_error **error)
 {
+    tb_times_begin(kernel->times, "lower for the GPU");
     LLVMStripModuleDebugInfo(kernel->module);
     tombac_status status = cuda_linearise(kernel, error);
     w->matrices = cuda_matrix_used(kernel);
@@ -415,7 +418,9 @@ tombac_status cuda_compile(
 {
     tb_text header = {0}, code = {0};
     tombac_status status = build(kernel, options, &header, error);
+    tb_times_begin(kernel->times, "PTX");
     if (status == TOMBAC_OK) status = ir_emit_object(kernel, true, &code, error);
+    tb_times_size(kernel->times, code.size);
     if (status == TOMBAC_OK) {
         tb_text_append(object, header.data, header.size);
         tb_text_append(object, code.data, code.size);

@@ -9,13 +9,14 @@
  *
  * which needs no more than that both execute the loads. If the lower bits of the lane run along a row, and the bit is the first that does
  * not, then each load touches half of the rows, whole. The bit is chosen by counting lines (bank.c knows where lanes access).
- * The addresses are known to be those of the loop's phis, which grow by constants: the other lane's come by shuffles in front of the loop. */
+ * How far the other lane's address is away is found by shuffles in front of the loop; from one iteration to the next the addresses of all
+ * lanes grow by the same. */
 #include "compiler/cuda/steps.h"
 
 #include <llvm-c/Target.h>
 #include <string.h>
 
-enum { PIECE = 16, WORDS = 4, LINE = 128, SHUFFLES = 4 /* of a pair, each about as long as a line */ };
+enum { PIECE = 16, WORDS = 4, LINE = 128, MAX_DEPTH = 24, SHUFFLES = 4 /* of a pair, each about as long as a line */ };
 
 typedef struct exchanger {
     ir_kernel *kernel;
@@ -30,23 +31,84 @@ static LLVMValueRef number(const exchanger *x, uint32_t n)
     return LLVMConstInt(x->i32, n, false);
 }
 
-/* base + *offset: a phi of the loop that grows by a constant, or NULL. */
-static LLVMValueRef phi_of(const exchanger *x, LLVMValueRef address, uint64_t *offset)
+static LLVMValueRef strip(const exchanger *x, LLVMValueRef address, uint64_t *offset)
 {
     *offset = 0;
-    while (LLVMIsAGetElementPtrInst(address) && LLVMGetNumIndices(address) == 1) {
-        LLVMValueRef index = LLVMGetOperand(address, 1);
-        if (!LLVMIsAConstantInt(index)) return NULL;
-        *offset += (uint64_t)LLVMConstIntGetSExtValue(index) *
+    while (LLVMIsAGetElementPtrInst(address) && LLVMGetNumIndices(address) == 1 &&
+           LLVMIsAConstantInt(LLVMGetOperand(address, 1))) {
+        *offset += (uint64_t)LLVMConstIntGetSExtValue(LLVMGetOperand(address, 1)) *
                    LLVMABISizeOfType(x->layout, LLVMGetGEPSourceElementType(address));
         address = LLVMGetOperand(address, 0);
     }
-    return LLVMIsAPHINode(address) && LLVMGetInstructionParent(address) == x->loop ? address : NULL;
+    return address;
 }
 
 static LLVMValueRef incoming(const exchanger *x, LLVMValueRef phi, bool latch)
 {
     return LLVMGetIncomingValue(phi, (LLVMGetIncomingBlock(phi, 0) == x->loop) == latch ? 0 : 1);
+}
+
+/* ---- How addresses grow ---- */
+
+static bool is_inside(const exchanger *x, LLVMValueRef value)
+{
+    return LLVMIsAInstruction(value) && LLVMGetInstructionParent(value) == x->loop;
+}
+
+static bool is_arithmetic(LLVMValueRef value)
+{
+    switch (LLVMGetInstructionOpcode(value)) {
+    case LLVMAdd:
+    case LLVMSub:
+    case LLVMMul:
+    case LLVMShl:
+    case LLVMOr:
+    case LLVMAnd:
+    case LLVMZExt:
+    case LLVMSExt:
+    case LLVMTrunc:
+    case LLVMGetElementPtr: return true;
+    default: return false;
+    }
+}
+
+/* The same for all lanes, as far as it is computed from constants and the loop's counters. `counter` is being looked at. */
+static bool is_uniform(const exchanger *x, LLVMValueRef value, LLVMValueRef counter, int depth)
+{
+    if (LLVMIsAConstantInt(value) || value == counter) return true;
+    if (!is_inside(x, value) || depth >= MAX_DEPTH) return false;
+    if (LLVMIsAPHINode(value))
+        return !counter && is_uniform(x, incoming(x, value, false), value, depth + 1) &&
+               is_uniform(x, incoming(x, value, true), value, depth + 1);
+    bool uniform = is_arithmetic(value);
+    for (int i = 0; i < LLVMGetNumOperands(value) && uniform; i++)
+        uniform = is_uniform(x, LLVMGetOperand(value, (unsigned)i), counter, depth + 1);
+    return uniform;
+}
+
+/* Whether the value of an iteration less that of the first one is the same for all lanes. */
+static bool grows_alike(const exchanger *x, LLVMValueRef value, int depth)
+{
+    if (!is_inside(x, value) || is_uniform(x, value, NULL, depth)) return true;
+    if (depth >= MAX_DEPTH) return false;
+    LLVMValueRef a = LLVMGetNumOperands(value) > 0 ? LLVMGetOperand(value, 0) : NULL,
+                 b = LLVMGetNumOperands(value) > 1 ? LLVMGetOperand(value, 1) : NULL;
+    switch (LLVMGetInstructionOpcode(value)) {
+    case LLVMAdd:
+    case LLVMSub: return grows_alike(x, a, depth + 1) && grows_alike(x, b, depth + 1);
+    case LLVMMul:
+    case LLVMShl: return LLVMIsAConstantInt(b) && grows_alike(x, a, depth + 1);
+    case LLVMGetElementPtr:
+        return LLVMGetNumIndices(value) == 1 && LLVMGetIntTypeWidth(LLVMTypeOf(b)) == 64 && grows_alike(x, a, depth + 1) &&
+               grows_alike(x, b, depth + 1);
+    case LLVMPHI: {
+        LLVMValueRef next = incoming(x, value, true);
+        bool sum = is_inside(x, next) && LLVMGetNumOperands(next) == 2 && LLVMGetOperand(next, 0) == value &&
+                   (LLVMGetInstructionOpcode(next) == LLVMAdd || LLVMGetInstructionOpcode(next) == LLVMGetElementPtr);
+        return sum && is_uniform(x, LLVMGetOperand(next, 1), NULL, depth + 1);
+    }
+    default: return false;
+    }
 }
 
 /* The loop multiplies matrices, so that whole SIMD-groups execute it. */
@@ -105,45 +167,39 @@ static LLVMValueRef shuffled(const exchanger *x, const char *name, LLVMValueRef 
     return ir_build_intrinsic(x->builder, x->kernel->module, name, NULL, 0, operands, 4);
 }
 
-/* The address that `lane` has. */
-static LLVMValueRef address_of(const exchanger *x, LLVMValueRef address, LLVMValueRef lane)
+/* From this lane's `address` to that of another lane. */
+static LLVMValueRef distance_to(const exchanger *x, LLVMValueRef address, LLVMValueRef lane)
 {
     LLVMBuilderRef b = x->builder;
-    LLVMValueRef bits = LLVMBuildPtrToInt(b, address, x->i64, ""), half = LLVMConstInt(x->i64, 32, false);
-    LLVMValueRef low = LLVMBuildTrunc(b, bits, x->i32, ""), high = LLVMBuildTrunc(b, LLVMBuildLShr(b, bits, half, ""), x->i32, "");
+    LLVMValueRef own = LLVMBuildPtrToInt(b, address, x->i64, ""), half = LLVMConstInt(x->i64, 32, false);
+    LLVMValueRef low = LLVMBuildTrunc(b, own, x->i32, ""), high = LLVMBuildTrunc(b, LLVMBuildLShr(b, own, half, ""), x->i32, "");
     low = LLVMBuildZExt(b, shuffled(x, "llvm.nvvm.shfl.sync.idx.i32", low, lane), x->i64, "");
     high = LLVMBuildZExt(b, shuffled(x, "llvm.nvvm.shfl.sync.idx.i32", high, lane), x->i64, "");
-    bits = LLVMBuildOr(b, LLVMBuildShl(b, high, half, ""), low, "");
-    /* From the lane's own address, so that what it points into stays known. */
-    LLVMValueRef distance = LLVMBuildSub(b, bits, LLVMBuildPtrToInt(b, address, x->i64, ""), "");
-    return LLVMBuildGEP2(b, x->i8, address, &distance, 1, "");
+    return LLVMBuildSub(b, LLVMBuildOr(b, LLVMBuildShl(b, high, half, ""), low, ""), own, "");
 }
 
-/* A phi like `phi` that begins at `start`. */
-static LLVMValueRef follow(const exchanger *x, LLVMValueRef phi, LLVMValueRef start)
+static bool is_before(LLVMValueRef one, LLVMValueRef other)
 {
-    LLVMBuilderRef b = x->builder;
-    LLVMValueRef next = incoming(x, phi, true), step = LLVMGetOperand(next, 1);
-    LLVMPositionBuilderBefore(b, LLVMGetFirstInstruction(x->loop));
-    LLVMValueRef made = LLVMBuildPhi(b, LLVMTypeOf(phi), "");
-    LLVMPositionBuilderBefore(b, LLVMGetBasicBlockTerminator(x->loop));
-    LLVMValueRef values[2] = {start, LLVMBuildGEP2(b, LLVMGetGEPSourceElementType(next), made, &step, 1, "")};
-    LLVMBasicBlockRef blocks[2] = {x->preheader, x->loop};
-    LLVMAddIncoming(made, values, blocks, 2);
-    return made;
+    for (LLVMValueRef i = one; i; i = LLVMGetNextInstruction(i))
+        if (i == other) return true;
+    return false;
 }
 
-/* Loads at the two phis' places, at `where`, and gives each lane what it loaded before. */
-static void exchange(const exchanger *x, LLVMValueRef *loads[2], LLVMValueRef phis[2], uint64_t offset, unsigned bit,
-    LLVMValueRef is_upper, LLVMValueRef where)
+/* Loads at the first load's address + distances[.], where the earlier one is (the loop writes nothing that it loads), and gives each lane
+ * what it loaded before. */
+static void exchange(
+    const exchanger *x, LLVMValueRef *loads[2], LLVMValueRef distances[2], unsigned bit, LLVMValueRef is_upper)
 {
     LLVMBuilderRef b = x->builder;
-    LLVMPositionBuilderBefore(b, where);
     LLVMTypeRef type = LLVMTypeOf(*loads[0]);
-    LLVMValueRef at = LLVMConstInt(x->i64, offset, true), made[2], words[2], results[2];
+    bool in_order = is_before(*loads[0], *loads[1]);
+    LLVMPositionBuilderBefore(b, *loads[in_order ? 0 : 1]);
+    LLVMValueRef address = LLVMGetOperand(*loads[in_order ? 0 : 1], 0), made[2], words[2], results[2];
+    LLVMValueRef back = LLVMConstInt(x->i64, (uint64_t)-PIECE, true);
+    if (!in_order) address = LLVMBuildGEP2(b, x->i8, address, &back, 1, "");
     for (int i = 0; i < 2; i++) {
         made[i] = LLVMInstructionClone(*loads[i]);
-        LLVMSetOperand(made[i], 0, LLVMBuildGEP2(b, x->i8, phis[i], &at, 1, ""));
+        LLVMSetOperand(made[i], 0, LLVMBuildGEP2(b, x->i8, address, &distances[i], 1, ""));
         LLVMSetAlignment(made[i], PIECE);
     }
     for (int i = 0; i < 2; i++) LLVMInsertIntoBuilder(b, made[i]);
@@ -167,26 +223,17 @@ static void exchange(const exchanger *x, LLVMValueRef *loads[2], LLVMValueRef ph
     }
 }
 
-static bool is_before(LLVMValueRef instruction, LLVMValueRef place)
-{
-    for (LLVMValueRef i = instruction; i; i = LLVMGetNextInstruction(i))
-        if (i == place) return true;
-    return false;
-}
-
-/* The loads, the second 16 bytes behind the first, of 16 bytes each; false if they are nothing of the kind or are left as they are. */
-static bool share(const exchanger *x, LLVMValueRef *first, LLVMValueRef *second)
+/* The loads, the second 16 bytes behind the first, of 16 bytes each; false if they are nothing of the kind or are left as they are.
+ * `start`: the first one's address in the first iteration. */
+static bool share(const exchanger *x, LLVMValueRef *first, LLVMValueRef *second, LLVMValueRef start)
 {
     uint64_t offsets[2];
-    LLVMValueRef phi = phi_of(x, LLVMGetOperand(*first, 0), &offsets[0]);
-    if (!phi || phi_of(x, LLVMGetOperand(*second, 0), &offsets[1]) != phi || offsets[1] - offsets[0] != PIECE) return false;
+    LLVMValueRef base = strip(x, LLVMGetOperand(*first, 0), &offsets[0]);
+    if (strip(x, LLVMGetOperand(*second, 0), &offsets[1]) != base || offsets[1] - offsets[0] != PIECE) return false;
     if (LLVMTypeOf(*first) != LLVMTypeOf(*second) || LLVMStoreSizeOfType(x->layout, LLVMTypeOf(*first)) != PIECE ||
         LLVMGetAlignment(*first) < PIECE || LLVMGetAlignment(*second) < PIECE)
         return false;
-    LLVMValueRef next = incoming(x, phi, true), start = incoming(x, phi, false);
-    if (!LLVMIsAGetElementPtrInst(next) || LLVMGetOperand(next, 0) != phi || LLVMGetNumIndices(next) != 1 ||
-        !LLVMIsAConstantInt(LLVMGetOperand(next, 1)))
-        return false;
+    if (!grows_alike(x, base, 0)) return false;
     unsigned bit = choose_bit(x, start);
     if (!bit) return false;
 
@@ -197,15 +244,15 @@ static bool share(const exchanger *x, LLVMValueRef *first, LLVMValueRef *second)
     LLVMValueRef lower = LLVMBuildAnd(b, lane, number(x, ~bit), ""), upper = LLVMBuildOr(b, lane, number(x, bit), "");
     LLVMValueRef is_upper = LLVMBuildICmp(b, LLVMIntNE, own, number(x, 0), "");
     LLVMValueRef piece = LLVMBuildSelect(b, is_upper, LLVMConstInt(x->i64, PIECE, false), LLVMConstNull(x->i64), "");
-    LLVMValueRef starts[2] = {address_of(x, start, lower), address_of(x, start, upper)}, phis[2];
-    for (int i = 0; i < 2; i++) starts[i] = LLVMBuildGEP2(b, x->i8, starts[i], &piece, 1, "");
-    for (int i = 0; i < 2; i++) phis[i] = follow(x, phi, starts[i]);
+    LLVMValueRef distances[2] = {distance_to(x, start, lower), distance_to(x, start, upper)};
+    for (int i = 0; i < 2; i++) distances[i] = LLVMBuildAdd(b, distances[i], piece, "");
     LLVMValueRef *loads[2] = {first, second};
-    exchange(x, loads, phis, offsets[0], bit, is_upper, is_before(*first, *second) ? *first : *second);
+    exchange(x, loads, distances, bit, is_upper);
     return true;
 }
 
-void cuda_exchange(ir_kernel *kernel, LLVMBasicBlockRef loop, LLVMBasicBlockRef preheader, LLVMValueRef *loads, unsigned count)
+void cuda_exchange(ir_kernel *kernel, LLVMBasicBlockRef loop, LLVMBasicBlockRef preheader, LLVMValueRef *loads,
+    const LLVMValueRef *starts, unsigned count)
 {
     if (!multiplies(loop)) return;
     LLVMContextRef c = kernel->context;
@@ -221,6 +268,6 @@ void cuda_exchange(ir_kernel *kernel, LLVMBasicBlockRef loop, LLVMBasicBlockRef 
     bool shared[CUDA_MAX_LOADS] = {false};
     for (unsigned i = 0; i < count; i++)
         for (unsigned j = 0; j < count && !shared[i]; j++)
-            if (i != j && !shared[j] && share(&x, &loads[i], &loads[j])) shared[i] = shared[j] = true;
+            if (i != j && !shared[j] && share(&x, &loads[i], &loads[j], starts[i])) shared[i] = shared[j] = true;
     LLVMDisposeBuilder(x.builder);
 }

@@ -222,7 +222,10 @@ static void pipeline(pipeliner *p)
         bytes += LLVMStoreSizeOfType(p->layout, LLVMTypeOf(load));
         if (bytes > MAX_BYTES || !is_movable(p, LLVMGetOperand(load, 0), 0)) return;
     }
-    cuda_exchange(p->kernel, p->loop, p->preheader, p->loads, p->count);
+    LLVMValueRef starts[CUDA_MAX_LOADS];
+    LLVMPositionBuilderBefore(p->builder, LLVMGetBasicBlockTerminator(p->preheader));
+    for (unsigned i = 0; i < p->count; i++) starts[i] = build(p, LLVMGetOperand(p->loads[i], 0), FIRST);
+    cuda_exchange(p->kernel, p->loop, p->preheader, p->loads, starts, p->count);
     for (unsigned i = 0; i < p->count; i++) move_load(p, p->loads[i]);
 }
 

@@ -62,10 +62,11 @@ void cuda_find_assumptions(ir_kernel *kernel, const char *kinds, cuda_assumption
 /* Raises the alignment of accesses. `assume` may be NULL. */
 void cuda_align(ir_kernel *kernel, const char *kinds, const cuda_assumptions *assume);
 
-/* exchange.c: pairs of the loop's loads that lanes do for each other; `loads` follows. */
+/* exchange.c: pairs of the loop's loads that lanes do for each other; `starts` are their addresses in the first iteration, `loads`
+ * follows. */
 enum { CUDA_MAX_LOADS = 32 };
-void cuda_exchange(ir_kernel *kernel, LLVMBasicBlockRef loop, LLVMBasicBlockRef preheader,
-    LLVMValueRef *loads, unsigned count);
+void cuda_exchange(ir_kernel *kernel, LLVMBasicBlockRef loop, LLVMBasicBlockRef preheader, LLVMValueRef *loads,
+    const LLVMValueRef *starts, unsigned count);
 
 /* pipeline.c: loops that copy tiles load one iteration ahead. */
 void cuda_pipeline(ir_kernel *kernel);

@@ -6,12 +6,17 @@
  *
  *     f(x) = x ^ g(l) << 4,    l = x >> 7,    x: bytes from the beginning of the threadgroup's memory,
  *
- * where bit i of l adds (exclusively) g_i = 111, 101, 110, 100, 111, 101 in binary for i = 0, ..., 5. Any three neighbours are
- * independent, also with the bits of x below 7 in front of them: so eight rows that lie 32, 64, ..., 1024 bytes apart are read in eight
- * different pieces, as ldmatrix does. Of any two neighbours the upper two bits are, and of each the uppermost is one: so four rows of 32
- * bytes, as matrices of floats are read, and two of 64 lie in different banks, too. That is invisible if every access
- * stays within a piece and no address leaves the function; otherwise nothing is changed, nor where accesses take as few turns of the banks
- * without it (bank.c), as in tiles whose rows are padded. The memory is whole
+ * where bit i of l adds (exclusively) g_i. Two f are tried, and taken is the one with which the kernel's accesses take fewer turns of the
+ * banks (bank.c), or none if that is as good, as in tiles whose rows are padded:
+ *
+ *     g = 001, 010, 100, 001, ...            the usual swizzle, with three more bits of the line's number
+ *     g = 111, 101, 110, 100, 111, 101       any three neighbours are independent, also with the bits of x below 7 in front of them: so
+ *                                            eight rows that lie 32, 64, ..., 1024 bytes apart are read in eight different pieces, as
+ *                                            ldmatrix does. Of any two neighbours the upper two bits are, and of each the uppermost is
+ *                                            one: so four rows of 32 bytes, as matrices of floats are read, and two of 64, too
+ *
+ * That is invisible if every access
+ * stays within a piece and no address leaves the function; otherwise nothing is changed. The memory is whole
  * lines of 128 bytes (artifact/cuda.h).
  *
  * f is linear over the bits: f(x + c) is f(x) ^ f(c) where x and c have no bit in common. So addresses that
@@ -22,8 +27,12 @@
 
 #include <llvm-c/Target.h>
 
-enum { MAX_TERMS = 12, MAX_DEPTH = 24, PIECE = 16, LINE_BITS = 7, MAX_WEIGHT = 512, LOOP_WEIGHT = 8, MAX_PHIS = 4,
+enum { MAX_TERMS = 12, MAX_DEPTH = 24, PIECE = 16, PIECE_BITS = 4, LINE_BITS = 7, LINES = 6, MAX_WEIGHT = 512, LOOP_WEIGHT = 8, MAX_PHIS = 4,
     MAX_ROUNDS = 3 };
+
+/* g_i of those f that are tried. */
+static const uint8_t candidates[][LINES] = {{1, 2, 4, 1, 2, 4}, {7, 5, 6, 4, 7, 5}};
+enum { CANDIDATES = sizeof candidates / sizeof *candidates };
 
 typedef struct swizzler {
     ir_kernel *kernel;
@@ -34,7 +43,8 @@ typedef struct swizzler {
     uint32_t threads;    /* of a block, at most */
     const ir_cfg *cfg;
     uint32_t loop; /* of the access, as ir_cfg_block.loop */
-    uint64_t before, after; /* turns of the banks */
+    const uint8_t *g; /* the f that is chosen */
+    uint64_t before, after[CANDIDATES]; /* turns of the banks without and with each f */
     LLVMValueRef phis[MAX_PHIS]; /* that are being looked at, and the bits that they are taken to have */
     uint64_t taken[MAX_PHIS];
     unsigned phi_count;
@@ -50,17 +60,29 @@ typedef struct place {
     bool full;
 } place;
 
-static uint32_t swizzled(uint32_t x)
+/* Of x >> shift what is added, so that bit i of x's line adds g[i]. */
+static uint32_t mask_of(const uint8_t *g, unsigned shift)
 {
-    uint32_t l = x >> LINE_BITS, fours = l ^ l >> 4, twos = fours ^ l >> 2;
-    return x ^ ((twos ^ twos >> 1) & 1) << 6 ^ (twos & 1) << 5 ^ ((fours ^ fours >> 1) & 1) << 4;
+    uint32_t mask = 0;
+    for (unsigned i = 0; i < LINES; i++)
+        for (unsigned bit = 0; bit < 3; bit++)
+            if (g[i] >> bit & 1 && LINE_BITS + i == PIECE_BITS + bit + shift) mask |= UINT32_C(1) << (PIECE_BITS + bit);
+    return mask;
+}
+
+static uint32_t swizzled(const uint8_t *g, uint32_t x)
+{
+    uint32_t result = x;
+    for (unsigned i = 0; i < LINES; i++)
+        if (x >> (LINE_BITS + i) & 1) result ^= (uint32_t)g[i] << PIECE_BITS;
+    return result;
 }
 
 /* The bits that f of numbers with these bits may have. */
-static uint32_t reached_by(uint32_t bits)
+static uint32_t reached_by(const uint8_t *g, uint32_t bits)
 {
     uint32_t reached = 0;
-    for (uint32_t left = bits; left; left &= left - 1) reached |= swizzled(left & -left);
+    for (uint32_t left = bits; left; left &= left - 1) reached |= swizzled(g, left & -left);
     return reached;
 }
 
@@ -253,25 +275,16 @@ static LLVMValueRef number(const swizzler *s, uint32_t x)
     return LLVMConstInt(s->i32, x, false);
 }
 
-static LLVMValueRef shifted(const swizzler *s, LLVMValueRef x, unsigned by)
-{
-    return LLVMBuildLShr(s->builder, x, number(s, by), "");
-}
-
-static LLVMValueRef bit(const swizzler *s, LLVMValueRef x, uint32_t mask)
-{
-    return LLVMBuildAnd(s->builder, x, number(s, mask), "");
-}
-
-/* As `swizzled`, whose bits are at their places from the beginning. */
 static LLVMValueRef build_swizzled(const swizzler *s, LLVMValueRef x)
 {
-    LLVMBuilderRef b = s->builder;
-    LLVMValueRef fours = LLVMBuildXor(b, x, shifted(s, x, 4), ""), twos = LLVMBuildXor(b, fours, shifted(s, x, 2), "");
-    LLVMValueRef high = bit(s, LLVMBuildXor(b, shifted(s, twos, 1), shifted(s, twos, 2), ""), 1 << 6),
-                 middle = bit(s, shifted(s, twos, 2), 1 << 5),
-                 low = bit(s, LLVMBuildXor(b, shifted(s, fours, 3), shifted(s, fours, 4), ""), 1 << 4);
-    return LLVMBuildXor(b, LLVMBuildXor(b, x, high, ""), LLVMBuildOr(b, middle, low, ""), "");
+    LLVMValueRef result = x;
+    for (unsigned shift = 1; shift < LINE_BITS + LINES; shift++) {
+        uint32_t mask = mask_of(s->g, shift);
+        if (!mask) continue;
+        LLVMValueRef part = LLVMBuildAnd(s->builder, LLVMBuildLShr(s->builder, x, number(s, shift), ""), number(s, mask), "");
+        result = LLVMBuildXor(s->builder, result, part, "");
+    }
+    return result;
 }
 
 /* The sum of the terms that vary, or of the others, and the bits that it may have. */
@@ -292,7 +305,7 @@ static LLVMValueRef build_permuted(const swizzler *s, const place *p, uint32_t c
 {
     uint64_t bits[2];
     LLVMValueRef rest = build_sum(s, p, false, &bits[0]), varying = build_sum(s, p, true, &bits[1]);
-    *reached = reached_by((uint32_t)of_sum(bits[0], bits[1]));
+    *reached = reached_by(s->g, (uint32_t)of_sum(bits[0], bits[1]));
     if (bits[0] & bits[1] || constant) {
         rest = LLVMBuildAdd(s->builder, rest, varying, "");
         return build_swizzled(s, LLVMBuildAdd(s->builder, rest, number(s, constant), ""));
@@ -314,7 +327,7 @@ static LLVMValueRef build_address(swizzler *s, LLVMValueRef old)
     uint64_t bits = 0;
     for (unsigned i = 0; i < p.count; i++) bits = of_sum(bits, p.bits[i]);
     bool meets = (uint32_t)bits & p.constant;
-    uint32_t left = meets ? 0 : swizzled(p.constant), reached;
+    uint32_t left = meets ? 0 : swizzled(s->g, p.constant), reached;
     LLVMValueRef sum = build_permuted(s, &p, meets ? p.constant : 0, &reached), constant = NULL;
     if (left & reached)
         sum = LLVMBuildXor(s->builder, sum, number(s, left), "");
@@ -398,8 +411,11 @@ static void compare(LLVMValueRef instruction, void *context)
     uint64_t weight = weight_of(s, LLVMGetInstructionParent(instruction));
     unsigned size = (unsigned)size_of(s, instruction);
     s->before += weight * cuda_bank_turns(places, size);
-    for (unsigned lane = 0; lane < TB_SIMD_WIDTH; lane++) places[lane] = swizzled(places[lane]);
-    s->after += weight * cuda_bank_turns(places, size);
+    for (unsigned n = 0; n < CANDIDATES; n++) {
+        uint32_t other[TB_SIMD_WIDTH];
+        for (unsigned lane = 0; lane < TB_SIMD_WIDTH; lane++) other[lane] = swizzled(candidates[n], places[lane]);
+        s->after[n] += weight * cuda_bank_turns(other, size);
+    }
 }
 
 static void rewrite(LLVMValueRef instruction, void *context)
@@ -432,7 +448,13 @@ tombac_status cuda_swizzle(ir_kernel *kernel, uint32_t threads, bool *changed, t
         .good = true};
     if (s.memory) ir_visit(kernel->function, judge, &s);
     if (s.memory && s.good) ir_visit(kernel->function, compare, &s);
-    *changed = s.after < s.before;
+    uint64_t least = s.before;
+    for (unsigned n = 0; n < CANDIDATES; n++) {
+        if (s.after[n] >= least) continue;
+        least = s.after[n];
+        s.g = candidates[n];
+    }
+    *changed = s.g != NULL;
     if (*changed) ir_visit(kernel->function, rewrite, &s);
     LLVMDisposeBuilder(s.builder);
     ir_cfg_free(&cfg);

@@ -152,6 +152,24 @@ TILES = [
     ("places in threadgroup memory are permuted for plain launches", FILL + PRODUCT.format(16), [PLAIN + r"xor\.b32"], [GENERAL + r"xor\.b32"], []),
     ("but not where an access is not by pieces of 16 bytes", "struct big { half x[256]; }; " + FILL + "*(threadgroup big *)s = *(threadgroup big *)(s + 512); "
      + PRODUCT.format(16), [r"ldmatrix"], [PLAIN + r"xor\.b32"], []),
+    ("nor where padded rows lie in different banks as they are", FILL + PRODUCT.format(40), [r"ldmatrix"], [PLAIN + r"xor\.b32"], []),
+    ("what is loaded lies where tensor cores want it", FILL + "simdgroup_half8x8 a, e, b; simdgroup_float8x8 c(0), d(0); for (int k = 0; k < 2; k++) { "
+     "simdgroup_load(a, s + 8 * k, 16); simdgroup_load(e, s + 128 + 8 * k, 16); simdgroup_load(b, s + 512 + 64 * k, 8); "
+     "simdgroup_multiply_accumulate(c, a, b, c); simdgroup_multiply_accumulate(d, e, b, d); } simdgroup_store(c, out, 8); simdgroup_store(d, out + 64, 8);",
+     [PLAIN + r"x4\.shared\.b16 \{(%r\d+), (%r\d+), (%r\d+), (%r\d+)\}(?s:.*?)m16n8k16\S* \{[^}]*\}, \{\1,\2,\3,\4\}",
+      PLAIN + r"x2\.trans\.shared\.b16 \{(%r\d+), (%r\d+)\}(?s:.*?)m16n8k16\S* \{[^}]*\}, \{[^}]*\}, \{\1,\2\}"], [r"movmatrix"], []),
+    ("so do right operands of several products", FILL + "simdgroup_half8x8 a, b, e; simdgroup_float8x8 c(0), d(0); for (int k = 0; k < 2; k++) { "
+     "simdgroup_load(a, s + 8 * k, 16); simdgroup_load(b, s + 512 + 128 * k, 16); simdgroup_load(e, s + 520 + 128 * k, 16); "
+     "simdgroup_multiply_accumulate(c, a, b, c); simdgroup_multiply_accumulate(d, a, e, d); } simdgroup_store(c, out, 8); simdgroup_store(d, out + 64, 8);",
+     [PLAIN + r"x4\.trans\.shared\.b16 \{(%r\d+), (%r\d+), (%r\d+), (%r\d+)\}(?s:.*?)m16n8k16\S* \{[^}]*\}, \{[^}]*\}, \{\1,\2\}"
+      r"(?s:.*?)m16n8k16\S* \{[^}]*\}, \{[^}]*\}, \{\3,\4\}"], [r"movmatrix"], []),
+    ("two matrices of a line by 8 bytes for each lane", "const device half *p = (const device half *)in; simdgroup_half8x8 a, b, e; simdgroup_float8x8 c(0), d(0); "
+     "simdgroup_load(a, p, 8, ulong2(0), true); simdgroup_load(b, p + 64, 256); simdgroup_load(e, p + 96, 256); simdgroup_multiply_accumulate(c, a, b, c); "
+     "simdgroup_multiply_accumulate(d, a, e, d); simdgroup_store(c, out, 8); simdgroup_store(d, out + 64, 8);",
+     [PLAIN + r"ld\.global\.v2\.b32(?s:.*?)shfl\.sync\.bfly"], [], []),
+    ("but not of two lines", "const device half *p = (const device half *)in; simdgroup_half8x8 a, b, e; simdgroup_float8x8 c(0), d(0); "
+     "simdgroup_load(a, p, 8, ulong2(0), true); simdgroup_load(b, p + 64, 256); simdgroup_load(e, p + 128, 256); simdgroup_multiply_accumulate(c, a, b, c); "
+     "simdgroup_multiply_accumulate(d, a, e, d); simdgroup_store(c, out, 8); simdgroup_store(d, out + 64, 8);", [], [r"shfl"], []),
     ("four products of neighbours load 16 bytes", "const device half *p = (const device half *)in; simdgroup_half8x8 a, b; simdgroup_float8x8 c(0); "
      "for (int k = 0; k < 4; k++) { simdgroup_load(a, p + 8 * k, 64); simdgroup_load(b, p + 4096 + 8 * k, 64, ulong2(0), true); "
      "simdgroup_multiply_accumulate(c, a, b, c); } simdgroup_store(c, out, 8);", [PLAIN + r"ld\.global\S*v4(?s:.*?)ld\.global\S*v4"],
@@ -172,6 +190,19 @@ LOOPS = [
     ("not where the loop writes device memory", COPY.format("", "out[i] += 1;"), [], [PLAIN + AHEAD], []),
     ("nor where it has atomic operations", COPY.format("", "atomic_fetch_add_explicit(count, 1, memory_order_relaxed);"), [], [PLAIN + AHEAD], []),
     ("nor where an address is loaded", COPY.format("uint n = as_type<uint>(in[k]);", "").replace("1024 * k + i", "n + i"), [], [PLAIN + AHEAD], []),
+]
+
+# Loops that copy tiles of which each lane has a segment of 32 bytes, and multiply.
+SHARE = "threadgroup half s[2048]; simdgroup_half8x8 a, b; simdgroup_float8x8 c(0); float sum = 0; for (uint k = 0; k < size; k++) {{ " \
+        "const device uint4 *p = (const device uint4 *)((const device half *)in + lane * 1024 + k * {0}); threadgroup uint4 *q = (threadgroup uint4 *)(s + lane * 16); " \
+        "q[0] = p[0]; q[1] = p[1]; threadgroup_barrier(mem_flags::mem_threadgroup); {1} threadgroup_barrier(mem_flags::mem_threadgroup); }} " \
+        "simdgroup_store(c, out, 8); out[i + 64] = sum;"
+MULTIPLY = "simdgroup_load(a, s, 16); simdgroup_load(b, s + 128, 16); simdgroup_multiply_accumulate(c, a, b, c);"
+SHARED = r"ld\.global\.v[24]\S*(?:(?!\n\})(?s:.))*shfl\.sync\.bfly"
+SHARES = [
+    ("lanes share segments of 32 bytes", SHARE.format(16, MULTIPLY), [PLAIN + SHARED, PLAIN + AHEAD.replace(r"ld\.shared", "mma"), PLAIN + r"shfl\.sync\.idx"], [GENERAL + r"shfl"], []),
+    ("not where they advance by what is not known", SHARE.format("as_type<uint>(by_value.x)", MULTIPLY), [PLAIN + r"ld\.global"], [PLAIN + SHARED], []),
+    ("nor where lanes may be missing", SHARE.format(16, "sum += s[lane];"), [PLAIN + r"ld\.global"], [PLAIN + SHARED], []),
 ]
 
 # Wide code: a thread does what several neighbours do. Threadgroups of 256.
@@ -224,7 +255,7 @@ def check(compiler, name, body, wanted, unwanted, options, target):
 
 def main():
     failed = 0
-    cases = [*((*case, []) for case in (*CASES, *math_cases())), *MORE, *TILES, *LOOPS, *WIDES]
+    cases = [*((*case, []) for case in (*CASES, *math_cases())), *MORE, *TILES, *LOOPS, *SHARES, *WIDES]
     for number, case in enumerate(cases):
         old = "on sm_80" in case[0] or (number % 5 == 0 and "inverse of a root" not in case[0])
         problems = check(sys.argv[1], *case, "sm_80" if old else "sm_90")
