@@ -212,6 +212,32 @@ static void run_many(cf_test *t, const int *p)
     if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_F32, expected, got, ROWS * COLUMNS, "out");
 }
 
+/* p: rows, terms, left kind, whether through threadgroup memory; 64 columns. Small integers. */
+static void run_tiles(cf_test *t, const int *p)
+{
+    enum { COLUMNS = 64, TILE = 32 };
+    uint32_t rows = (uint32_t)p[0], depth = (uint32_t)p[1], stride = p[3] ? 256 : depth, steps = depth / TILE;
+    kind left = (kind)p[2];
+    float *expected = cf_alloc(t, rows * COLUMNS * 4), *got = cf_alloc(t, rows * COLUMNS * 4);
+    void *a = cf_alloc(t, rows * stride * size_of(left)), *b = cf_alloc(t, depth * COLUMNS * 2);
+    for (uint32_t i = 0; i < rows * stride; i++) store(left, a, i, (float)(i * 7 % 19) - 9);
+    for (uint32_t i = 0; i < depth * COLUMNS; i++) store(HALF, b, i, (float)(i * 11 % 17) - 8);
+    for (uint32_t r = 0; r < rows; r++)
+        for (uint32_t c = 0; c < COLUMNS; c++)
+            for (uint32_t k = 0; k < depth; k++)
+                expected[r * COLUMNS + c] += load(left, a, r * stride + k) * load(HALF, b, k * COLUMNS + c);
+    cf_call call = {.file = "matrix.metal",
+        .kernel = p[3] ? "gemm_segments" : "pieces",
+        .grid = {1, 1, 1},
+        .group = {128, 1, 1},
+        .whole_groups = true};
+    cf_buffer(&call, 0, got, rows * COLUMNS * 4);
+    cf_buffer(&call, 1, a, rows * stride * size_of(left));
+    cf_buffer(&call, 2, b, depth * COLUMNS * 2);
+    if (p[3]) cf_bytes(&call, 3, &steps, sizeof steps);
+    if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_F32, expected, got, rows * COLUMNS, "out");
+}
+
 void cf_family_matrix(cf_suite *suite)
 {
     for (int k = 0; k < 3; k++)
@@ -238,4 +264,7 @@ void cf_family_matrix(cf_suite *suite)
     cf_add(suite, run_gemm, CF_P(64, 48, 128, 0), "matrix.gemm.64x48x128");
     cf_add(suite, run_gemm, CF_P(64, 64, 64, 1), "matrix.gemm-staged.64x64x64");
     cf_add(suite, run_gemm, CF_P(40, 56, 50, 1), "matrix.gemm-staged.40x56x50");
+    for (int steps = 1; steps <= 8; steps += steps < 3 ? 1 : 5)
+        cf_add(suite, run_tiles, CF_P(64, steps * 32, HALF, 1), "matrix.gemm-segments.%d", steps);
+    cf_add(suite, run_tiles, CF_P(16, 64, FLOAT, 0), "matrix.pieces");
 }

@@ -195,3 +195,54 @@ kernel void gemm_staged(device float *out [[buffer(0)]], const device half *a [[
         if (r + 8 <= mnk.x && c + 8 <= mnk.y) simdgroup_store(sum[i / 2][i % 2], out + r * mnk.y + c, mnk.y);
     }
 }
+
+// A product of 64 x DEPTH and DEPTH x 64 halves in tiles as fast kernels copy them: each thread has segments of 32 bytes of rows, of A in
+// two buffers that follow each other closely, of B in rows that are padded.
+kernel void gemm_segments(device float *out [[buffer(0)]], const device half *a [[buffer(1)]], const device half *b [[buffer(2)]],
+    constant uint &steps [[buffer(3)]], ushort l [[thread_index_in_threadgroup]], ushort s [[simdgroup_index_in_threadgroup]])
+{
+    constexpr int DEPTH = 256, TILE = 32, WIDTH = 72;
+    threadgroup half ta[2 * 64 * TILE], tb[TILE * WIDTH];
+    const device uint4 *from_a = (const device uint4 *)(a + l / 2 * DEPTH + l % 2 * 16);
+    const device uint4 *from_b = (const device uint4 *)(b + l / 4 * 64 + l % 4 * 16);
+    threadgroup uint4 *to_b = (threadgroup uint4 *)(tb + l / 4 * WIDTH + l % 4 * 16);
+    simdgroup_float8x8 sum[4][4];
+    for (ushort i = 0; i < 16; i++) sum[i / 4][i % 4] = make_filled_simdgroup_matrix<float, 8>(0.f);
+    uint buffer = 0;
+    for (uint k = 0; k < steps; k++) {
+        threadgroup half *tile = ta + buffer * 64 * TILE;
+        threadgroup uint4 *to_a = (threadgroup uint4 *)(tile + l / 2 * TILE + l % 2 * 16);
+        for (ushort i = 0; i < 2; i++) to_a[i] = from_a[i];
+        for (ushort i = 0; i < 2; i++) to_b[i] = from_b[i];
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        for (ushort kk = 0; kk < TILE; kk += 8) {
+            simdgroup_half8x8 ma[4], mb[4];
+            for (ushort i = 0; i < 4; i++) simdgroup_load(ma[i], tile + (s / 2 * 32 + i * 8) * TILE + kk, TILE);
+            for (ushort i = 0; i < 4; i++) simdgroup_load(mb[i], tb + kk * WIDTH + s % 2 * 32 + i * 8, WIDTH);
+            for (ushort i = 0; i < 16; i++)
+                simdgroup_multiply_accumulate(sum[i / 4][i % 4], ma[i / 4], mb[i % 4], sum[i / 4][i % 4]);
+        }
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        from_a += TILE / 8;
+        from_b += TILE * 64 / 8;
+        buffer ^= 1;
+    }
+    for (ushort i = 0; i < 16; i++)
+        simdgroup_store(sum[i / 4][i % 4], out + (s / 2 * 32 + i / 4 * 8) * 64 + s % 2 * 32 + i % 4 * 8, 64);
+}
+
+// 16 x 64 floats by 64 x 64 halves, all from device memory: of each row of the right operand a SIMD-group takes two pieces of a line.
+kernel void pieces(device float *out [[buffer(0)]], const device float *a [[buffer(1)]], const device half *b [[buffer(2)]],
+    ushort s [[simdgroup_index_in_threadgroup]])
+{
+    simdgroup_float8x8 sum[2][2];
+    for (ushort i = 0; i < 4; i++) sum[i / 2][i % 2] = make_filled_simdgroup_matrix<float, 8>(0.f);
+    for (ushort k = 0; k < 64; k += 8) {
+        simdgroup_float8x8 left[2];
+        simdgroup_half8x8 right[2];
+        for (ushort i = 0; i < 2; i++) simdgroup_load(left[i], a + i * 8 * 64 + k, 64);
+        for (ushort i = 0; i < 2; i++) simdgroup_load(right[i], b + k * 64 + s * 8 + i * 32, 64);
+        for (ushort i = 0; i < 4; i++) simdgroup_multiply_accumulate(sum[i / 2][i % 2], left[i / 2], right[i % 2], sum[i / 2][i % 2]);
+    }
+    for (ushort i = 0; i < 4; i++) simdgroup_store(sum[i / 2][i % 2], out + i / 2 * 8 * 64 + s * 8 + i % 2 * 32, 64);
+}

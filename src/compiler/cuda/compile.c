@@ -304,10 +304,9 @@ static tombac_status widen(ir_kernel *kernel, const work *w, const cuda_assumpti
 {
     *factor = cuda_widen(kernel, w->threadgroup[0] * w->threadgroup[1] * w->threadgroup[2]);
     if (*factor == 1) return TOMBAC_OK;
-    unsigned alone = LLVMCountBasicBlocks(kernel->function) > 1 ? plain * *factor : 0; /* one after the other */
     tombac_status status = ir_run_passes(kernel, "function(" COMBINE ",early-cse<memssa>)", error);
     if (status == TOMBAC_OK) status = merge_accesses(kernel, w, assume, error);
-    if (2 * cuda_count_accesses(kernel) > 2 * alone + plain * *factor) *factor = 1;
+    if (2 * cuda_count_accesses(kernel) > plain * *factor) *factor = 1;
     return status;
 }
 

@@ -3,17 +3,15 @@
  *
  * Takes a kernel of ir_optimise and ir_contract, whose floating-point operations have no fast-math flags any
  * more, and gives the text that artifact/cuda.h describes:
- *
- * - uniform.c: which blocks do all threads of a SIMD-group execute together?
- * - linearise.c: where collectives stand in other blocks, flow in which every lane passes every block, so that
- *   the lanes that execute an operation together are known as a mask, never guessed
- * - entry.c: the entry point; arguments, positions, threadgroup memory
- * - operation.c: operations become calls of the device library (device/); records
- * - matrix.c: products of matrices on tensor cores; tile.c: how their operands are loaded
- * - align.c, address.c: wider accesses; pipeline.c, exchange.c: earlier ones that touch fewer lines;
- *   swizzle.c, bank.c: without bank conflicts
- * - compile.c: linking, passes, code generation; for plain launches and for all
- *
+ *   1. uniform.c    which blocks do all threads of a SIMD-group execute together?
+ *   2. linearise.c  where collectives stand in other blocks: flow in which every lane passes every block, so
+ *                   that the lanes that execute an operation together are known as a mask, never guessed
+ *   3. entry.c      the entry point: arguments, positions, threadgroup memory
+ *   4. operation.c  operations become calls of the device library (device/); records. root.c: square roots
+ *   5. matrix.c     products of matrices on tensor cores; tile.c: how their operands are loaded
+ *   6. align.c, address.c, pipeline.c, bank.c, swizzle.c, exchange.c   accesses: wider, earlier, without bank
+ *                   conflicts. wide.c: of several threads at a time. count.c: loops' counters
+ *   7. compile.c    linking, passes, code generation: for plain launches, for all, and wide
  * The target is a GPU architecture as "sm_90". */
 #ifndef TB_COMPILER_CUDA_CUDA_H
 #define TB_COMPILER_CUDA_CUDA_H

@@ -216,22 +216,20 @@ static LLVMValueRef follow(const exchanger *x, LLVMValueRef base, LLVMValueRef s
     return made;
 }
 
-/* Loads at addresses[.], or where that is NULL at the first load's address + distances[.]; where the earlier
- * load is (the loop writes nothing that it loads). Gives each lane what it loaded before. */
-static void exchange(const exchanger *x, LLVMValueRef *loads[2], LLVMValueRef addresses[2],
+/* Loads at `address`, or if that is NULL at the first load's, + distances[.]; where the earlier load is (the
+ * loop writes nothing that it loads). Gives each lane what it loaded before. */
+static void exchange(const exchanger *x, LLVMValueRef *loads[2], LLVMValueRef address,
     LLVMValueRef distances[2], unsigned bit, LLVMValueRef is_upper)
 {
     LLVMBuilderRef b = x->builder;
     LLVMTypeRef type = LLVMTypeOf(*loads[0]);
-    bool in_order = is_before(*loads[0], *loads[1]);
-    LLVMPositionBuilderBefore(b, *loads[in_order ? 0 : 1]);
-    LLVMValueRef address = LLVMGetOperand(*loads[in_order ? 0 : 1], 0), made[2], words[2], results[2];
-    LLVMValueRef back = LLVMConstInt(x->i64, (uint64_t)-PIECE, true);
-    if (!in_order) address = LLVMBuildGEP2(b, x->i8, address, &back, 1, "");
+    LLVMValueRef earlier = *loads[is_before(*loads[0], *loads[1]) ? 0 : 1], made[2], words[2], results[2];
+    LLVMValueRef back = LLVMConstInt(x->i64, earlier == *loads[0] ? 0 : (uint64_t)-PIECE, true);
+    LLVMPositionBuilderBefore(b, earlier);
+    if (!address) address = LLVMBuildGEP2(b, x->i8, LLVMGetOperand(earlier, 0), &back, 1, "");
     for (int i = 0; i < 2; i++) {
         made[i] = LLVMInstructionClone(*loads[i]);
-        LLVMSetOperand(
-            made[i], 0, addresses[i] ? addresses[i] : LLVMBuildGEP2(b, x->i8, address, &distances[i], 1, ""));
+        LLVMSetOperand(made[i], 0, LLVMBuildGEP2(b, x->i8, address, &distances[i], 1, ""));
         LLVMSetAlignment(made[i], PIECE);
     }
     for (int i = 0; i < 2; i++) LLVMInsertIntoBuilder(b, made[i]);
@@ -285,13 +283,11 @@ static bool share(const exchanger *x, LLVMValueRef *first, LLVMValueRef *second,
     LLVMValueRef piece =
         LLVMBuildSelect(b, is_upper, LLVMConstInt(x->i64, PIECE, false), LLVMConstNull(x->i64), "");
     LLVMValueRef distances[2] = {distance_to(x, start, lower), distance_to(x, start, upper)};
-    LLVMValueRef *loads[2] = {first, second}, addresses[2];
-    for (int i = 0; i < 2; i++) {
-        LLVMPositionBuilderBefore(b, LLVMGetBasicBlockTerminator(x->preheader));
-        distances[i] = LLVMBuildAdd(b, distances[i], piece, "");
-        addresses[i] = follow(x, base, LLVMBuildGEP2(b, x->i8, start, &distances[i], 1, ""));
-    }
-    exchange(x, loads, addresses, distances, bit, is_upper);
+    for (int i = 0; i < 2; i++) distances[i] = LLVMBuildAdd(b, distances[i], piece, "");
+    LLVMValueRef *loads[2] = {first, second}, between = LLVMBuildSub(b, distances[1], distances[0], "");
+    LLVMValueRef followed = follow(x, base, LLVMBuildGEP2(b, x->i8, start, &distances[0], 1, ""));
+    LLVMValueRef from_followed[2] = {LLVMConstNull(x->i64), between};
+    exchange(x, loads, followed, followed ? from_followed : distances, bit, is_upper);
     return true;
 }
 

@@ -74,7 +74,8 @@ void cuda_pipeline(ir_kernel *kernel);
 /* wide.c: makes the kernel's function one whose threads each do the work of several neighbours; how many, or 1
  * where that cannot be. Threadgroups have `threads` threads. */
 unsigned cuda_widen(ir_kernel *kernel, uint32_t threads);
-/* Loads from device memory and stores to it in the function's text. */
+/* Loads from device memory and stores to it in the function's text; in wide code without what runs one thread after
+ * the other. */
 unsigned cuda_count_accesses(const ir_kernel *kernel);
 
 /* count.c: loops compare their counters' next values. */

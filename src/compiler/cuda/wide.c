@@ -17,6 +17,7 @@
 
 enum { ACCESS = 16, MAX_FACTOR = 8, MAX_INSTRUCTIONS = 256 };
 
+#define TOGETHER "tombac.together" /* metadata of the end of a block that all lanes run together */
 #define TID "llvm.nvvm.read.ptx.sreg.tid.x"
 
 typedef struct widener {
@@ -196,7 +197,7 @@ static void branch(widener *w)
     LLVMBuildCondBr(w->builder, all, together, next);
     LLVMPositionBuilderAtEnd(w->builder, together);
     repeat_block(w, w->body, 0, w->factor);
-    LLVMBuildRetVoid(w->builder);
+    ir_tag(LLVMBuildRetVoid(w->builder), TOGETHER, w->factor);
     for (unsigned lane = 0; lane < w->factor; lane++) {
         LLVMBasicBlockRef alone = append(w), after = append(w);
         LLVMPositionBuilderAtEnd(w->builder, next);
@@ -238,18 +239,23 @@ static void rewrite(widener *w)
     delete_blocks(old, start); /* the entry block is the first */
 }
 
-static void count_access(LLVMValueRef instruction, void *context)
+static unsigned count_in(LLVMBasicBlockRef block)
 {
+    unsigned count = 0;
     LLVMValueRef pointer;
-    if (is_access(instruction, &pointer) && LLVMGetPointerAddressSpace(LLVMTypeOf(pointer)) == 1)
-        ++*(unsigned *)context;
+    for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i))
+        count += is_access(i, &pointer) && LLVMGetPointerAddressSpace(LLVMTypeOf(pointer)) == 1;
+    return count;
 }
 
 unsigned cuda_count_accesses(const ir_kernel *kernel)
 {
-    unsigned count = 0;
-    ir_visit(kernel->function, count_access, &count);
-    return count;
+    unsigned all = 0, together = 0, kind = LLVMGetMDKindIDInContext(kernel->context, TOGETHER, sizeof TOGETHER - 1);
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel->function); b; b = LLVMGetNextBasicBlock(b)) {
+        all += count_in(b);
+        if (LLVMGetMetadata(LLVMGetBasicBlockTerminator(b), kind)) together = count_in(b);
+    }
+    return together ? together + count_in(LLVMGetEntryBasicBlock(kernel->function)) : all;
 }
 
 unsigned cuda_widen(ir_kernel *kernel, uint32_t threads)

@@ -219,6 +219,8 @@ WIDES = [
     ("not where sizes are not known", "out[i] = in[i];", [NONE], ["_wide"], []),
     ("nor where threads are few", "out[i] = in[i];", [NONE], ["_wide"], ["--threadgroup", "32,1,1"]),
     ("nor where 16 bytes are loaded already", "((device float4 *)out)[i] = ((const device float4 *)in)[i];", [NONE], ["_wide"], SIZED),
+    ("nor behind a condition that is the same for all", "if (i / 256 > as_type<uint>(by_value.x)) return; "
+     "((device float4 *)out)[i] = ((const device float4 *)in)[i] + 1;", [NONE], ["_wide"], SIZED),
     ("nor four floats of one thread", "out[i] = in[4 * i] + in[4 * i + 1] + in[4 * i + 2] + in[4 * i + 3];", [NONE], ["_wide"], SIZED),
     ("nor elements that are no neighbours", "out[i] = in[1000 * i];", [NONE], ["_wide"], SIZED),
     ("nor atomic operations", "atomic_fetch_add_explicit(count + i, 1, memory_order_relaxed); out[i] = in[i];", [NONE], ["_wide"], SIZED),
