@@ -1,7 +1,22 @@
 /* The functions that exist in three forms; included in namespace metal, metal::fast and metal::precise with
- * __TB_FORM set to the namespace of the operations. */
+ * __TB_FORM set to the namespace of the operations. In the latter two, scalars are floats alone: any number converts
+ * to float there, where in namespace metal an integer leaves the choice between half and float open, as in Metal. */
+#ifdef __TB_HALF_SCALARS
+#define __TB_MATH_1_HALF(NAME)                                                                               \
+    __TB_FN half NAME(half x) { return half(__tombac::__TB_FORM::NAME(float(x))); }
+__TB_MATH1(__TB_MATH_1_HALF)
+#undef __TB_MATH_1_HALF
+#define __TB_MATH_2_HALF(NAME)                                                                               \
+    __TB_FN half NAME(half x, half y) { return half(__tombac::__TB_FORM::NAME(float(x), float(y))); }
+__TB_MATH_2_HALF(atan2)
+__TB_MATH_2_HALF(divide)
+__TB_MATH_2_HALF(fmod)
+__TB_MATH_2_HALF(pow)
+__TB_MATH_2_HALF(powr)
+#undef __TB_MATH_2_HALF
+__TB_FN half ldexp(half x, int k) { return half(__tombac::__TB_FORM::ldexp(float(x), k)); }
+#endif
 #define __TB_MATH_1(NAME)                                                                                    \
-    __TB_FN half NAME(half x) { return half(__tombac::__TB_FORM::NAME(float(x))); }                          \
     __TB_FN float NAME(float x) { return __tombac::__TB_FORM::NAME(x); }                                     \
     __TB_VECTOR1(NAME)
 __TB_MATH1(__TB_MATH_1)
@@ -10,13 +25,6 @@ __TB_MATH1(__TB_MATH_1)
 #define __TB_MATH_2(NAME)                                                                                    \
     __TB_FN float NAME(float x, float y) { return __tombac::__TB_FORM::NAME(x, y); }                         \
     __TB_VECTOR2(NAME)
-#define __TB_MATH_2_HALF(NAME)                                                                               \
-    __TB_FN half NAME(half x, half y) { return half(__tombac::__TB_FORM::NAME(float(x), float(y))); }
-__TB_MATH_2_HALF(atan2)
-__TB_MATH_2_HALF(divide)
-__TB_MATH_2_HALF(fmod)
-__TB_MATH_2_HALF(pow)
-__TB_MATH_2_HALF(powr)
 /* The next half is a step in the half's own bits. */
 __TB_CONST_FN half nextafter(half x, half y)
 {
@@ -29,7 +37,6 @@ __TB_CONST_FN half nextafter(half x, half y)
 }
 __TB_MATH2(__TB_MATH_2)
 #undef __TB_MATH_2
-#undef __TB_MATH_2_HALF
 
 /* ---- Functions with a second result ---- */
 __TB_FN float sincos(float x, float &cosine)
@@ -75,7 +82,6 @@ __TB_FN half frexp(half x, int &exponent)
     return half(m);
 }
 __TB_FN float ldexp(float x, int k) { return __tombac::__TB_FORM::ldexp(x, k); }
-__TB_FN half ldexp(half x, int k) { return half(__tombac::__TB_FORM::ldexp(float(x), k)); }
 __TB_FN int ilogb(float x) { return __tombac::__TB_FORM::ilogb(x); }
 __TB_FN int ilogb(half x) { return __tombac::__TB_FORM::ilogb(float(x)); }
 __TB_VECTOR1_TO(int, ilogb)

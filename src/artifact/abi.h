@@ -65,6 +65,7 @@ typedef struct tb_cpu_group {
     void *threadgroup_memory; /* base of the static threadgroup variables, 64-byte aligned, padded by 128 bytes */
     void *context;            /* per-SIMD-group state across barriers, `context_size` bytes for each SIMD-group */
     const uint32_t *stop;     /* loops look at it; not zero: TB_CPU_STOP is called */
+    void *general;            /* TB_CPU_GENERAL of the rest, where the object has TB_CPU_SHAPES; NULL: not there yet */
     uint32_t tallies; /* bit n: argument n's address is that of a block of this worker alone (TB_CPU_TALLIES) */
 } tb_cpu_group;
 
@@ -89,6 +90,12 @@ typedef enum tb_cpu_tally {
     TB_CPU_TALLY_XOR,
     TB_CPU_TALLY_MAX
 } tb_cpu_tally;
+/* A constant in the object, if the code for threadgroups of any shape was left out: a set of numbers that says of which rows whole
+ * SIMD-groups may consist, 32 for rows of a multiple of 32 threads, w for rows of w threads, a power of two below. The code
+ * that was left out is in the artifact's section REST; what the compiler makes of it is an object with the function
+ * TB_CPU_GENERAL, whose address goes into tb_cpu_group. Threadgroups of other shapes must not be run without it. */
+#define TB_CPU_SHAPES "tombac_cpu_shapes"
+#define TB_CPU_GENERAL "tombac_cpu_general"
 /* Runs one whole threadgroup. */
 typedef void tb_cpu_entry(const tb_dispatch *dispatch, void *const *arguments, tb_cpu_group *group);
 

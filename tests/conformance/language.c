@@ -222,6 +222,23 @@ static void run_templates(cf_test *t, const int *p)
     cf_equal(t, TOMBAC_TYPE_F32, expected, got, 16 * N, "out (16 per thread)");
 }
 
+static void run_chosen(cf_test *t, const int *p)
+{
+    enum { N = 21 };
+    static const char *const names[] = {"chosen_two", "chosen_more", "chosen_three"};
+    const float by[3] = {3, 50, 700}, more[2] = {0.25f, 0.5f};
+    float expected[N], got[N] = {0};
+    for (int i = 0; i < N; i++) {
+        const float results[3] = {3 * (float)i + 50, 3 * (float)i + 700 + more[i % 2], 700 - (float)i};
+        expected[i] = results[p[0]];
+    }
+    cf_call call = call_of(names[p[0]], N, 7);
+    cf_buffer(&call, 0, got, sizeof got);
+    cf_buffer(&call, p[0] == 2 ? 3 : 1, (void *)by, (p[0] ? 3 : 2) * sizeof *by);
+    if (p[0] == 1) cf_buffer(&call, 2, (void *)more, sizeof more);
+    if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_F32, expected, got, N, "out");
+}
+
 /* ---- Control flow ---- */
 
 static int collatz(uint32_t n)
@@ -351,6 +368,7 @@ void cf_family_language(cf_suite *suite)
     cf_add(suite, run_types, CF_P(0), "language.types");
     cf_add(suite, run_spaces, CF_P(0), "language.address-spaces");
     for (int i = 0; i < 4; i++) cf_add(suite, run_templates, CF_P(i), "language.%s", instances[i].name);
+    for (int i = 0; i < 3; i++) cf_add(suite, run_chosen, CF_P(i), "language.chosen-template.%d", i);
     cf_add(suite, run_late_value, CF_P(64), "language.late-value.64");
     cf_add(suite, run_late_value, CF_P(24), "language.late-value.24");
     cf_add(suite, run_flow, CF_P(64), "language.flow.64");

@@ -273,6 +273,16 @@ TEMPLATED("templated_half_2", half, 2, true)
 typedef decltype(templated<short, 4, true>) templated_short_t;
 template [[host_name("templated_short_4")]] kernel templated_short_t templated<short, 4, true>;
 
+// Kernel templates of one name: an instantiation means the one whose parameters it has.
+template <typename T> struct two_of { T a, b; };
+template <typename T> struct three_of { T a, b, c; };
+template <typename T> kernel void chosen(device T *out [[buffer(0)]], constant two_of<T> &by [[buffer(1)]], uint i [[thread_position_in_grid]]) { out[i] = by.a * T(i) + by.b; }
+template <typename T> kernel void chosen(device T *out [[buffer(0)]], constant three_of<T> &by [[buffer(1)]], constant T *more [[buffer(2)]], uint i [[thread_position_in_grid]]) { out[i] = by.a * T(i) + by.c + more[i % 2]; }
+template <typename T> kernel void chosen(device T *out [[buffer(0)]], uint i [[thread_position_in_grid]], constant three_of<T> &by [[buffer(3)]]) { out[i] = by.c - T(i); }
+template [[host_name("chosen_two")]] kernel void chosen<float>(device float *out, constant two_of<float> &by, uint i);
+template [[host_name("chosen_more")]] kernel void chosen<float>(device float *, constant struct three_of<float> &, constant float *, uint);
+template [[host_name("chosen_three")]] kernel void chosen<float>(device float *out [[buffer(0)]], uint i, constant ::three_of<float> &by [[buffer(3)]]);
+
 // ---- Control flow ----
 
 static int collatz(uint n) { int steps = 0; while (n != 1) { n = n & 1 ? 3 * n + 1 : n / 2; if (++steps > 200) return -1; } return steps; }

@@ -3,10 +3,14 @@
 A checkout may hold some of the files only: cases of kernels that are not there are left out. Dispatch follows the project's host
 code; references are ours."""
 import os
+import subprocess
 import sys
+import tempfile
 
 import numpy as np
 
+import pytorch26
+from direct import Direct
 from kit import Kit, main
 
 rng = np.random.default_rng(47)
@@ -222,12 +226,37 @@ def all_cases():
         yield "ScatterGather", f"{op} {NAMES[dtype]}", scatter(op, dtype)
 
 
+def newer_kits(tombac, device, checkout, folder, chosen):
+    options = ["-I", checkout, "-I", os.path.join(checkout, "aten", "src")]
+    return {file: Kit(tombac, device, os.path.join(folder, file + ".metal"), options) for _, file, _ in chosen}
+
+
+def run_2_6(tombac, device, checkout, folder, wanted):
+    """Version 2.6: no c10/metal, and some sources are strings of the host."""
+    with tempfile.TemporaryDirectory() as strings:
+        subprocess.run([sys.executable, os.path.join(os.path.dirname(__file__), "pytorch_sources.py"), checkout, strings], check=True)
+        cases, kits = [], {}
+        for file, name, function in pytorch26.all_cases():
+            path = next(p for p in (os.path.join(f, file + ".metal") for f in (folder, strings)) if os.path.exists(p))
+            # The device check knows buffers that are bound, not those that are reached through addresses in others.
+            if (wanted and not any(w in name for w in wanted)) or (device == "check" and reaches(file, name)):
+                continue
+            if file not in kits:
+                kits[file] = Direct(tombac, device, path, standard="metal3.1", math="safe")
+            cases.append((name, file, function))
+        return main("pytorch 2.6", cases, kits)
+
+
+def reaches(file, name):
+    return file == "FusedOptimizerOps" or file == "Indexing" and "offsets" not in name
+
+
 if __name__ == "__main__":
     tombac, device, checkout = sys.argv[1:4]
     wanted = sys.argv[4:]
     folder = os.path.join(checkout, "aten", "src", "ATen", "native", "mps", "kernels")
+    if not os.path.isdir(os.path.join(checkout, "c10", "metal")):
+        sys.exit(run_2_6(tombac, device, checkout, folder, wanted))
     chosen = [(n, file, f) for file, n, f in all_cases() if (not wanted or any(w in n for w in wanted))
               and os.path.exists(os.path.join(folder, file + ".metal"))]
-    options = ["-I", checkout, "-I", os.path.join(checkout, "aten", "src")]
-    kits = {file: Kit(tombac, device, os.path.join(folder, file + ".metal"), options) for _, file, _ in chosen}
-    sys.exit(main("pytorch", chosen, kits))
+    sys.exit(main("pytorch", chosen, newer_kits(tombac, device, checkout, folder, chosen)))

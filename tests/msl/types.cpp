@@ -111,6 +111,15 @@ SAME(half, min(half(), half()));
 SAME(int4, ilogb(float4()));
 SAME(ushort, popcount(ushort()));
 SAME(float3, select(float3(), float3(), bool3()));
+/* Fast and precise functions have scalars of float alone, so any number may be an argument. */
+SAME(half, exp(half(1)));
+SAME(float, precise::exp(half(1)));
+SAME(float, precise::exp(1));
+SAME(float, fast::tanh(uchar(1)));
+SAME(float, precise::pow(true, long(2)));
+SAME(float, fast::atan2(half(1), 2u));
+SAME(half4, precise::exp(half4(1)));
+SAME(float2, fast::pow(float2(1), 2));
 SAME(float2, true ? __tc<decltype(float2())>(1.0f) : __tc<float>(float2()));
 SAME(bfloat, true ? __tc<bfloat>(1) : __tc<int>(bfloat()));
 SAME(float, true ? __tc<bfloat>(1.0f) : __tc<float>(bfloat()));

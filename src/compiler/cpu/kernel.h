@@ -15,6 +15,7 @@
  *     barrier.c      states: what is saved at a barrier and restored after it
  *     tally.c        buffers that are only counted in (before the variants are made)
  *     entry.c        the loop over SIMD-groups, the entry point
+ *     defer.c        takes the general step out, to be made when a launch needs it
  *
  * Blocks and values are numbers into k->blocks and k->values. Memory of the analysis comes from one arena. A
  * pass that finds something that it cannot do calls cpu_fail, which leaves all passes at once (setjmp in
@@ -142,6 +143,7 @@ typedef struct cpu_kernel {
     bool has_barrier;
     bool has_tallies;
     uint8_t tallies[TB_CPU_TALLIES_MAX]; /* tb_cpu_tally of each argument (tally.c) */
+    bool defers;        /* the general step becomes a module of its own (defer.c) */
     bool index_assumed; /* an address was taken as strided by cpu_index_assumed, or is in a family (affine.c) */
     cpu_family *families;
     int family_count;
@@ -211,6 +213,7 @@ LLVMValueRef cpu_step_emit(cpu_kernel *k, const char *name); /* entry.c; calls c
 void cpu_linearise(cpu_kernel *k);
 /* The last variant is the general one. */
 void cpu_entry_emit(cpu_kernel *k, const cpu_variant *variants, int count);
+void cpu_defer_general(cpu_kernel *k, const cpu_variant *variants, int count);
 
 /* ---- Graph ---- */
 bool cpu_dominates(const cpu_kernel *k, int a, int b);

@@ -384,11 +384,11 @@ static int compare_names(const void *a, const void *b, void *context)
     return order ? order : i < j ? -1 : i > j;
 }
 
-/* The template definition of that name, the first of several. */
-static const kernel_site *find_template(const finder *f, const char *function)
+/* The template definition that an instantiation means. */
+static const kernel_site *find_template(const finder *f, const char *function, const kernel_site *instantiation)
 {
     const front_unit *unit = f->unit;
-    size_t low = 0, high = f->by_name_count;
+    size_t low = 0, high = f->by_name_count, count = 0;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (strcmp(unit->kernels[unit->sites[f->by_name[middle]].kernel].function, function) < 0)
@@ -396,9 +396,10 @@ static const kernel_site *find_template(const finder *f, const char *function)
         else
             high = middle;
     }
-    if (low == f->by_name_count) return NULL;
-    const kernel_site *site = &unit->sites[f->by_name[low]];
-    return strcmp(unit->kernels[site->kernel].function, function) == 0 ? site : NULL;
+    while (low + count < f->by_name_count &&
+           !strcmp(unit->kernels[unit->sites[f->by_name[low + count]].kernel].function, function))
+        count++;
+    return count ? front_choose_template(unit, f->by_name + low, count, instantiation) : NULL;
 }
 
 static int compare_sites(const void *a, const void *b, void *context)
@@ -444,7 +445,7 @@ static bool resolve_instantiations(finder *f)
         kernel_site *site = &unit->sites[i];
         if (site->kind != SITE_INSTANTIATION || site->kernel == NO_TOKEN) continue;
         front_kernel *kernel = &unit->kernels[site->kernel];
-        const kernel_site *definition = find_template(f, kernel->function);
+        const kernel_site *definition = find_template(f, kernel->function, site);
         if (!definition) {
             site->problem = "there is no kernel template named '%.*s'";
             site->problem_status = TOMBAC_ERROR_SOURCE;
@@ -507,5 +508,6 @@ void front_declarations_free(front_unit *unit)
     free(unit->kernels);
     free(unit->constants);
     free(unit->sites);
+    free(unit->aliases);
     front_enumerators_free(unit);
 }

@@ -76,6 +76,9 @@ tombac_status front_declare(front_unit *unit, tombac_error **error);
 /* Reads the parameter list at site->open into the kernel; notes problems in the site. False if memory is
  * short. */
 bool front_read_parameters(front_unit *unit, kernel_site *site, front_kernel *kernel);
+/* The one of `count` (at least one) kernel templates of one name that an explicit instantiation means (overload.c). */
+const kernel_site *front_choose_template(
+    const front_unit *unit, const uint32_t *sites, size_t count, const kernel_site *instantiation);
 void front_declarations_free(front_unit *unit);
 /* Words of a type's name, as "float4" -> F32, 4; TOMBAC_TYPE_OTHER, 1 for what is not a scalar or vector. */
 tombac_type front_scalar_type(const char *type_text, uint32_t *vector_length);

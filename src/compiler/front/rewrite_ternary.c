@@ -1,9 +1,9 @@
 /* R10: c ? a : b where a and b are objects in different address spaces, or a class and an integer literal.
  *
- * C++ does not unify these. Metal does. So operands that look like such objects are converted to values of
- * their common type: c ? metal::__tc<decltype(b)>(a) : metal::__tc<decltype(a)>(b) What looks like one: an
- * operand that ends in ']' or begins with '*', or exactly one literal. Where clang still complains, the same
- * is done at the '?' that it reports (compile.c). */
+ * C++ does not unify these. Metal does. So operands that look like such objects are converted to values of their
+ * common type: c ? ::metal::__tc<decltype(b)>(a) : ::metal::__tc<decltype(a)>(b) (from the global namespace: one of
+ * the program may be called metal too). What looks like one: an operand that ends in ']' or begins with '*', or
+ * exactly one literal. Where clang still complains, the same is done at the '?' that it reports (compile.c). */
 #include "compiler/front/rewrite.h"
 
 enum { MAX_OPERAND = 1024, MAX_TEXT = 8192 };
@@ -77,7 +77,7 @@ static bool repeatable(const token_list *list, uint32_t first, uint32_t last)
 
 static bool wrap(rewriter *r, const ternary *x)
 {
-    const char *const head = "metal::__tc<decltype(", *const middle = ")>(";
+    const char *const head = " ::metal::__tc<decltype(", *const middle = ")>("; /* ':' and "::" are two tokens */
     if (!repeatable(r->list, x->first2, x->last2) || !repeatable(r->list, x->first3, x->last3)) return false;
     tb_text before2 = {0}, before3 = {0};
     tb_text_puts(&before2, head);

@@ -36,6 +36,7 @@ static const struct {
     {"__tombac::mpp::", "mpp::"},
     {"18446744073709551615", "dynamic_extent"},
     {"18446744073709551615UL", "dynamic_extent"},
+    {"::metal::__tc", "?:"},
     {"metal::__tc", "?:"},
     {"__tc", "?:"},
 };

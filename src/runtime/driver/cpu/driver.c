@@ -30,6 +30,9 @@ typedef struct cpu_code {
     const rt_manifest *manifest;
     rt_image *image;
     tb_cpu_entry *entry;
+    uint32_t shapes;   /* TB_CPU_SHAPES; 0: nothing was left out */
+    rt_image *rest;    /* of what was left out; read where `general` is set */
+    void *_Atomic general;
     bool small_buffers; /* TB_CPU_SMALL_BUFFERS */
     const uint8_t *tallies; /* TB_CPU_TALLIES, or NULL */
     cpu_pool *pool;
@@ -44,6 +47,7 @@ typedef struct launch {
     const rt_run *request;
     size_t memory_size, context_size;
     uint32_t tallies; /* see worker.own */
+    void *general; /* for tb_cpu_group */
     cpu_alarm alarm; /* set where there is a time limit */
     pthread_mutex_t lock;
     tombac_status status; /* first failure; under the lock */
@@ -72,6 +76,7 @@ static void unload(rt_code *handle)
         code->idle = next;
     }
     rt_image_unload(code->image);
+    rt_image_unload(code->rest);
     cpu_pool_release(code->pool);
     pthread_mutex_destroy(&code->lock);
     free(code);
@@ -94,6 +99,8 @@ static tombac_status load(
         memcpy(&code->entry, &entry, sizeof entry);
         code->small_buffers = rt_image_variable(code->image, TB_CPU_SMALL_BUFFERS);
         code->tallies = rt_image_variable(code->image, TB_CPU_TALLIES);
+        const uint32_t *shapes = rt_image_variable(code->image, TB_CPU_SHAPES);
+        code->shapes = shapes ? *shapes : 0;
         if (!entry)
             status = tb_fail(error, TOMBAC_ERROR_ARTIFACT,
                 "%s: the object has no entry point for the cpu engine", manifest->kernel);
@@ -104,6 +111,55 @@ static tombac_status load(
     }
     *handle = (rt_code *)code;
     return TOMBAC_OK;
+}
+
+/* ---- Code that was left out ---- */
+
+static tombac_status complete(rt_code *handle, const void *object, size_t size, tombac_error **error)
+{
+    cpu_code *code = (cpu_code *)handle;
+    rt_image *image;
+    tombac_status status = rt_image_load(
+        code->manifest->kernel, object, size, cpu_host_symbols, cpu_host_symbol_count, &image, error);
+    if (status != TOMBAC_OK) return status;
+    void *general = rt_image_function(image, TB_CPU_GENERAL);
+    if (!general) {
+        rt_image_unload(image);
+        return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "%s: the rest of the code has no entry point", code->manifest->kernel);
+    }
+    code->rest = image;
+    atomic_store(&code->general, general);
+    return TOMBAC_OK;
+}
+
+/* Does a threadgroup of this size consist of whole SIMD-groups of the shapes that the code knows? As variant_fits in
+ * compiler/cpu/entry.c. */
+static bool fits(uint32_t shapes, const uint32_t *size)
+{
+    uint32_t x = size[0], y = size[1], z = size[2];
+    if ((uint64_t)x * y * z % TB_SIMD_WIDTH) return false;
+    if (shapes & TB_SIMD_WIDTH && (x % TB_SIMD_WIDTH == 0 || (y == 1 && z == 1))) return true;
+    return x < TB_SIMD_WIDTH && x & shapes && !(x & (x - 1)) && (z == 1 || y % (TB_SIMD_WIDTH / x) == 0);
+}
+
+/* The threadgroups of a grid have at most two sizes in each direction: the launch's, and what is left at the edge. */
+static bool lacks(const rt_code *handle, const tb_dispatch *d)
+{
+    const cpu_code *code = (const cpu_code *)handle;
+    if (!code->shapes || atomic_load(&code->general)) return false;
+    uint32_t sizes[3][2], counts[3];
+    for (int i = 0; i < 3; i++) {
+        uint32_t whole = d->dispatch_threads_per_threadgroup[i], edge = d->threads_per_grid[i] % whole;
+        counts[i] = 0;
+        if (d->threads_per_grid[i] >= whole) sizes[i][counts[i]++] = whole;
+        if (edge) sizes[i][counts[i]++] = edge;
+    }
+    for (uint32_t n = 0; n < counts[0] * counts[1] * counts[2]; n++) {
+        uint32_t size[3] = {sizes[0][n % counts[0]], sizes[1][n / counts[0] % counts[1]],
+            sizes[2][n / (counts[0] * counts[1])]};
+        if (!fits(code->shapes, size)) return true;
+    }
+    return false;
 }
 
 /* ---- Workers ---- */
@@ -173,6 +229,7 @@ static void *enter(void *context)
     }
     w->dispatch = l->request->dispatch;
     w->frame.image = code->image;
+    w->frame.rest = l->general ? code->rest : NULL;
     w->frame.log = &l->request->log;
     w->frame.time_limit = l->request->time_limit;
     place_arguments(l, w);
@@ -259,7 +316,7 @@ static bool run_threadgroups(launch *l, worker *w, uint64_t first, uint64_t coun
         return false;
     }
     tb_cpu_group group = {.threadgroup_memory = w->memory, .context = w->contexts,
-        .stop = (const uint32_t *)&l->alarm.word, .tallies = w->own};
+        .stop = (const uint32_t *)&l->alarm.word, .general = l->general, .tallies = w->own};
     set_position(&w->dispatch, first);
     set_size(&w->dispatch);
     for (uint64_t i = 0; i < count; i++) {
@@ -308,7 +365,9 @@ static tombac_status run(rt_code *handle, const rt_run *request, tombac_error **
         return tb_fail(error, TOMBAC_ERROR_GEOMETRY, "the grid has more than 2^64 threadgroups");
     tombac_status status = check_buffers(code, request, error);
     if (status != TOMBAC_OK) return status;
-    launch l = {.code = code, .request = request, .error = error};
+    if (lacks(handle, d))
+        return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "the code for threadgroups of this size was left out");
+    launch l = {.code = code, .request = request, .error = error, .general = atomic_load(&code->general)};
     l.memory_size = request->threadgroup_memory + 128; /* vector accesses may run over the end */
     l.context_size = code->manifest->context_size * ((threads + TB_SIMD_WIDTH - 1) / TB_SIMD_WIDTH) + 64;
     l.tallies = cpu_tallies_choose(code->tallies, code->manifest, request, cpu_pool_size(code->pool));
@@ -334,4 +393,5 @@ static bool available(void)
 
 extern const rt_driver rt_driver_cpu;
 const rt_driver rt_driver_cpu = {
-    .name = "cpu", .specialises = true, .any_thread = true, .available = available, .load = load, .run = run, .unload = unload};
+    .name = "cpu", .specialises = true, .any_thread = true, .available = available, .load = load, .run = run, .unload = unload,
+    .lacks = lacks, .complete = complete};
