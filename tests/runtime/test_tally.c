@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-enum { THREADS = 40000, GROUP = 256, WORDS = 512 };
+enum { THREADS = 40010, GROUP = 256, WORDS = 512 };
 
 static const char source[] =
     "#include <metal_stdlib>\n"
