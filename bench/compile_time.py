@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How long Tombac takes to list, compile and start kernels, and how much memory the compiler needs.
 
-Usage: compile_time.py [--build FOLDER] [--ggml CHECKOUT] [--runs N] [--json FILE] [--survey [--engine ENGINE]... [--only WORD]]
+Usage: compile_time.py [--build FOLDER] [--ggml CHECKOUT] [--runs N] [--json FILE] [--survey [--engine ENGINE]... [--complete] [--only WORD]]
 
 Prints one line per measurement: median wall-clock time over N runs, and the largest resident set of any process in
 the tree. Times are those of whole commands, as a user waits for them; run it on a quiet machine. With --ggml the
@@ -185,7 +185,8 @@ def survey(compiler, options):
         for name, arguments in kernels:
             if options.only and options.only not in name:
                 continue
-            command = [compiler, "emit", "--what", "times", "--json", "--engine", engine, "--kernel", name, *arguments]
+            defer = ["--defer", "96"] if engine == "cpu" and not options.complete else []  # as the runtime does
+            command = [compiler, "emit", "--what", "times", "--json", "--engine", engine, *defer, "--kernel", name, *arguments]
             phases, sizes = survey_kernel(command, options.runs)
             rows[name] = phases
             results.append({"engine": engine, "kernel": name, "milliseconds": phases, "sizes": sizes})
@@ -208,6 +209,7 @@ def main():
     parser.add_argument("--json", help="write the results here as well")
     parser.add_argument("--survey", action="store_true", help="where time goes, over many kernels")
     parser.add_argument("--engine", action="append", choices=["cpu", "check", "cuda"], help="of the survey; default all")
+    parser.add_argument("--complete", action="store_true", help="of the survey, cpu: with the code that a launch may need later")
     parser.add_argument("--only", help="survey only kernels with this in their names")
     options = parser.parse_args()
 

@@ -1,4 +1,5 @@
-/* Compiling a bundle: `tombac-cc list` once, then `tombac-cc compile` for each kernel and target.
+/* Compiling a bundle: `tombac-cc list` once, then `tombac-cc compile` for each kernel and target, as many at a time as there are
+ * processors. What comes out does not depend on who was faster.
  *
  * The compiler runs in the source's folder and gets the source by its bare name, so that no path of this
  * machine gets into the bundle: equal sources give equal bytes wherever they lie. Include folders that were
@@ -10,6 +11,8 @@
 #include "tool/constants.h"
 
 #include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -99,23 +102,32 @@ static json_t *constants_json(const tool_constants *constants)
 
 /* ---- Compilation ---- */
 
+/* One artifact of the bundle. */
+typedef struct build_job {
+    const char *kernel;
+    const build_target *target;
+    tombac_status status;
+    tombac_error *error;
+} build_job;
+
 typedef struct maker {
     const build_options *options;
     const tool_compile *compile; /* with moved folders */
     const char *source;          /* its bare name */
     json_t *constants, *listing, *entries;
-    tb_text *files;
+    build_job *jobs;
+    tb_text *files; /* one per job */
     tb_section *sections;
-    size_t count; /* of files; section 0 is the index */
-    char output[64];
+    size_t count;       /* of jobs; section 0 is the index */
+    atomic_size_t next; /* job that nobody has taken */
+    atomic_bool failed; /* no more are taken */
 } maker;
 
-static tombac_status compile_one(
-    maker *m, const char *kernel, const build_target *target, tombac_error **error)
+static tombac_status compile_one(maker *m, const build_job *job, const char *output, tb_text *file, tombac_error **error)
 {
     tool_words extra = {0};
-    const char *fixed[] = {"--kernel", kernel, "--engine", target->engine, "--target", target->level, "-o",
-        m->output};
+    const char *fixed[] = {"--kernel", job->kernel, "--engine", job->target->engine, "--target", job->target->level, "-o",
+        output};
     tombac_status status = TOMBAC_OK;
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed && fixed[i] && status == TOMBAC_OK; i++)
         status = tool_words_add(&extra, fixed[i], error);
@@ -135,17 +147,70 @@ static tombac_status compile_one(
     if (status == TOMBAC_OK) {
         tb_text_free(&process.output);
         tb_text_free(&process.errors);
-        status = tb_file_read(m->output, 0, &m->files[m->count], error);
+        status = tb_file_read(output, 0, file, error);
     }
     for (size_t i = 0; i < 64; i++) tb_text_free(&words[i]);
     tool_words_free(&extra);
-    if (status != TOMBAC_OK) return status;
-    const tb_text *file = &m->files[m->count++];
-    m->sections[m->count] = (tb_section){TB_SECTION_KERNEL, file->data, file->size};
-    json_array_append_new(
-        m->entries, json_pack("{s:s, s:s, s:s, s:O}", "name", kernel, "engine", target->engine, "target",
-                        target->level, "constants", m->constants));
-    return TOMBAC_OK;
+    return status;
+}
+
+/* Jobs are taken in their order, so whatever comes before a failed one is done, and the first failure is always the same. */
+static void *work(void *maker_)
+{
+    maker *m = maker_;
+    char output[] = "/tmp/tombac-build-XXXXXX";
+    tombac_error *error = NULL;
+    int file = mkstemp(output);
+    tombac_status made = file < 0 ? tb_fail_errno(&error, "cannot make a temporary file") : TOMBAC_OK;
+    if (file >= 0) close(file);
+    while (!atomic_load(&m->failed)) {
+        size_t i = atomic_fetch_add(&m->next, 1);
+        if (i >= m->count) break;
+        build_job *job = &m->jobs[i];
+        job->status = made;
+        job->error = error;
+        error = NULL;
+        if (made == TOMBAC_OK) job->status = compile_one(m, job, output, &m->files[i], &job->error);
+        if (job->status != TOMBAC_OK) atomic_store(&m->failed, true);
+    }
+    tombac_error_release(error);
+    if (file >= 0) unlink(output);
+    return NULL;
+}
+
+enum { MAX_WORKERS = 64 };
+
+static void run_jobs(maker *m)
+{
+    pthread_t threads[MAX_WORKERS];
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t wanted = processors > 1 ? (size_t)processors : 1, started = 0;
+    if (wanted > m->count) wanted = m->count;
+    if (wanted > MAX_WORKERS) wanted = MAX_WORKERS;
+    while (started + 1 < wanted && pthread_create(&threads[started], NULL, work, m) == 0) started++;
+    work(m);
+    for (size_t i = 0; i < started; i++) pthread_join(threads[i], NULL);
+}
+
+/* The first failure, or the artifacts in the order of the jobs. */
+static tombac_status collect(maker *m, tombac_error **error)
+{
+    tombac_status status = TOMBAC_OK;
+    for (size_t i = 0; i < m->count && status == TOMBAC_OK; i++) {
+        build_job *job = &m->jobs[i];
+        status = job->status;
+        if (status != TOMBAC_OK && error) {
+            *error = job->error;
+            job->error = NULL;
+        }
+        if (status != TOMBAC_OK) break;
+        m->sections[i + 1] = (tb_section){TB_SECTION_KERNEL, m->files[i].data, m->files[i].size};
+        json_array_append_new(
+            m->entries, json_pack("{s:s, s:s, s:s, s:O}", "name", job->kernel, "engine", job->target->engine, "target",
+                            job->target->level, "constants", m->constants));
+    }
+    for (size_t i = 0; i < m->count; i++) tombac_error_release(m->jobs[i].error);
+    return status;
 }
 
 static bool is_among(const tool_words *words, const char *word)
@@ -175,22 +240,21 @@ static tombac_status compile_all(maker *m, tombac_error **error)
     if (room >= TB_MAX_SECTIONS)
         return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,
             "'%s' has more kernels than an artifact can hold; choose with --kernel", m->options->source);
+    m->jobs = calloc(room, sizeof *m->jobs);
     m->files = calloc(room, sizeof *m->files);
     m->sections = calloc(room + 1, sizeof *m->sections);
-    if (!m->files || !m->sections) return tb_fail_memory(error);
+    if (!m->jobs || !m->files || !m->sections) return tb_fail_memory(error);
     size_t i;
     json_t *kernel;
     json_array_foreach(kernels, i, kernel)
     {
         const char *name = json_string_value(json_object_get(kernel, "name"));
         if (!is_among(&m->options->kernels, name)) continue;
-        for (const build_target *t = build_targets; t->name; t++) {
-            tombac_status status =
-                build_wants(m->options, t) ? compile_one(m, name, t, error) : TOMBAC_OK;
-            if (status != TOMBAC_OK) return status;
-        }
+        for (const build_target *t = build_targets; t->name; t++)
+            if (build_wants(m->options, t)) m->jobs[m->count++] = (build_job){.kernel = name, .target = t};
     }
-    return TOMBAC_OK;
+    run_jobs(m);
+    return collect(m, error);
 }
 
 static tombac_status check_wanted(const maker *m, tombac_error **error)
@@ -269,21 +333,17 @@ tombac_status build_make(const build_options *options, tb_text *bundle, tombac_e
     maker m = {.options = options,
         .compile = &moved,
         .source = options->source + (slash - folder) + 1,
-        .entries = json_array(),
-        .output = "/tmp/tombac-build-XXXXXX"};
-    int file = mkstemp(m.output);
-    tombac_status status = file < 0 ? tb_fail_errno(error, "cannot make a temporary file") : TOMBAC_OK;
-    if (file >= 0) close(file);
+        .entries = json_array()};
     const char *root = *folder ? folder : "/";
-    if (status == TOMBAC_OK)
-        status = move_folders(root, &options->compile.include_folders, &moved.include_folders, error);
+    tombac_status status =
+        move_folders(root, &options->compile.include_folders, &moved.include_folders, error);
     if (status == TOMBAC_OK) status = enter_folder(root, error);
     if (status == TOMBAC_OK) status = list(&m, error);
     if (status == TOMBAC_OK) status = read_constants(&m, error);
     if (status == TOMBAC_OK) status = compile_all(&m, error);
     if (status == TOMBAC_OK) status = write_bundle(&m, bundle, error);
-    if (file >= 0) unlink(m.output);
-    for (size_t i = 0; i < m.count; i++) tb_text_free(&m.files[i]);
+    for (size_t i = 0; m.files && i < m.count; i++) tb_text_free(&m.files[i]);
+    free(m.jobs);
     free(m.files);
     free(m.sections);
     json_decref(m.entries);

@@ -9,7 +9,8 @@
 
 #include <stdlib.h>
 
-enum { LARGE_SOURCE = 8192 }; /* tokens; in smaller ones there is not much to gain */
+enum { LARGE_SOURCE = 8192, /* tokens; in smaller ones there is not much to gain */
+    MAX_NAMESPACE_HEAD = 32 };
 
 /* A declaration that can go. */
 typedef struct item {
@@ -90,27 +91,29 @@ static uint32_t type_name(const token_list *list, uint32_t first, uint32_t end)
 static bool extends_metal(const token_list *list, uint32_t at)
 {
     const token *t = list->tokens;
-    for (uint32_t b = t[at].brace; b != NO_TOKEN; b = t[b].brace)
+    for (uint32_t b = t[at].brace; b != NO_TOKEN; b = t[b].brace) {
+        if (b - t[b].head > MAX_NAMESPACE_HEAD) return true; /* who knows */
         for (uint32_t i = t[b].head; i < b; i++)
             if (token_is(list, i, "metal")) return true;
+    }
     return false;
 }
 
-static bool is_selected(const rewriter *r, uint32_t at)
+/* Is it the selected kernel itself? To be asked in the order of the source; `site` is where the search stands. */
+static bool is_selected(const rewriter *r, uint32_t at, size_t *site)
 {
-    for (size_t i = 0; i < r->unit->site_count; i++) {
-        const kernel_site *site = &r->unit->sites[i];
-        if (site->kernel != NO_TOKEN && &r->unit->kernels[site->kernel] == r->selected && at >= site->head && at <= site->last)
-            return true;
-    }
-    return false;
+    const front_unit *unit = r->unit;
+    while (*site < unit->site_count && unit->sites[*site].last < at) ++*site;
+    if (*site == unit->site_count || unit->sites[*site].head > at) return false;
+    const kernel_site *here = &unit->sites[*site];
+    return here->kernel != NO_TOKEN && &unit->kernels[here->kernel] == r->selected;
 }
 
 static bool collect(pruning *p)
 {
     const token_list *list = p->list;
     const token *t = list->tokens;
-    size_t room = 0;
+    size_t room = 0, site = 0;
     for (uint32_t i = 0; i < list->count; i++) {
         if (t[i].scope != SCOPE_NAMESPACE || (t[i].bracket != 0 && t[i].bracket != '{') || t[i].head != i ||
             p->r->edits.edits[i].blank)
@@ -122,7 +125,7 @@ static bool collect(pruning *p)
         if (t[end].code == '}' || (t[end].code == '{' && t[end].scope != SCOPE_FUNCTION)) continue;
         uint32_t name = type_name(list, i, end), last = t[end].code == '{' ? t[end].match : end;
         if (name == NO_TOKEN) name = function_name(list, i, end);
-        if (name == NO_TOKEN || extends_metal(list, i) || is_selected(p->r, i)) continue;
+        if (name == NO_TOKEN || extends_metal(list, i) || is_selected(p->r, i, &site)) continue;
         if (p->count == room) {
             room = room ? room * 2 : 256;
             item *grown = realloc(p->items, room * sizeof *grown);
