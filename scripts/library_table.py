@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 REFUSED = ["metal_texture", "metal_imageblocks", "metal_mesh", "metal_command_buffer", "metal_raytracing",
            "metal_visible_function_table", "metal_interpolate"]
 FLAGS = ["-cc1", "-triple", "nvptx64", "-faddress-space-map-mangling=no", "-x", "c++", "-fsycl-is-device", "-O1",
-         "-funroll-loops", "-relaxed-aliasing", "-fno-threadsafe-statics", "-Wno-everything"]
+         "-funroll-loops", "-relaxed-aliasing", "-fno-threadsafe-statics", "-fclang-abi-compat=15", "-Wno-everything"]
 SCOPES = [("", "::"), ("metal", "metal::"), ("metal::fast", "metal::fast::"), ("metal::precise", "metal::precise::")]
 # What Metal 4 has: the namespace in which Metal shows the names, the one that holds them, and what is refused of it.
 OPENED = [("metal", "metal::__tensors::"), ("mpp::tensor_ops", "__tombac::mpp::tensor_ops::")]

@@ -77,6 +77,8 @@ typedef struct tb_check_info {
     uint64_t table_count;
     const tb_check_object *objects; /* number 1 is the first */
     uint64_t object_count;
+    uint32_t watches_unset; /* 1: the code calls tombac_check_shadow and its like */
+    uint32_t unused;
 } tb_check_info;
 
 typedef enum tb_check_access {
@@ -85,11 +87,17 @@ typedef enum tb_check_access {
 /* Or'ed to an access and its space in tombac_check_race: an atomic load; an operation with an order beyond relaxed. */
 #define TB_CHECK_ONLY_READS (UINT32_C(1) << 16)
 #define TB_CHECK_ORDERED (UINT32_C(1) << 17)
+/* Or'ed to a store in tombac_check_shadow: it copies an object as it is. */
+#define TB_CHECK_COPY (UINT32_C(1) << 18)
+/* Bytes of the largest single access in code that calls tombac_check_shadow. */
+#define TB_CHECK_MAX_SHADOW 1024
 /* GENERIC: a pointer whose memory is not known when the kernel is compiled. */
 typedef enum tb_check_space { TB_CHECK_GENERIC = 0, TB_CHECK_DEVICE = 1, TB_CHECK_THREADGROUP = 3 } tb_check_space;
-/* What is reported when the launch ends; FRESH_READ: of threadgroup memory that nothing wrote, found by the driver. */
+/* What is reported when the launch ends; FRESH_READ: of threadgroup memory that nothing wrote, found by the driver;
+ * UNSET_USE: of a value that comes from a variable that nothing set. */
 typedef enum tb_check_fault {
     TB_CHECK_DIVISION_BY_ZERO, TB_CHECK_DIVISION_OVERFLOW, TB_CHECK_SIGNED_OVERFLOW, TB_CHECK_FRESH_READ,
+    TB_CHECK_UNSET_USE,
     TB_CHECK_FAULT_COUNT
 } tb_check_fault;
 
@@ -105,6 +113,11 @@ typedef enum tb_check_fault {
  *                                                                  an access that is not within its object's `limit` bytes;
  *                                                                  object 0: a private variable
  *   void tombac_check_fault(thread, u32 fault, const tb_check_place *)
+ *   void *tombac_check_shadow(thread, u64 address, u64 size, u32 access | TB_CHECK_COPY, const tb_check_place *)
+ *                                                                  where the shadow of an access is to be read or written: 1 for
+ *                                                                  each bit that nothing set; the access follows
+ *   void tombac_check_shadow_fill(thread, u64 address, u64 size, u32 byte)
+ *   void tombac_check_shadow_copy(thread, u64 to, u64 from, u64 size, const tb_check_place *)   after the copy
  *   void tombac_check_log_begin(thread, u32 level, const char *format)
  *   void tombac_check_log_argument(thread, u32 kind, u64 bits)
  *   void tombac_check_log_end(thread)

@@ -34,7 +34,7 @@ void cf_add(cf_suite *suite, cf_function *function, cf_parameters p, const char 
 /* Families, one function each. */
 #define CF_FAMILIES(F)                                                                                       \
     F(positions) F(language) F(constants) F(threadgroup) F(barriers) F(simd) F(shuffle) F(matrix) F(atomics) F(math) F(integer)   \
-    F(half) F(memory) F(tensor) F(product) F(logging) F(errors) F(races) F(generic) F(functions) F(library) F(ckernel) F(indices) F(bounds)
+    F(half) F(memory) F(tensor) F(product) F(logging) F(errors) F(races) F(unset) F(generic) F(functions) F(library) F(ckernel) F(indices) F(bounds) F(wide)
 #define CF_DECLARE(name) void cf_family_##name(cf_suite *suite);
 CF_FAMILIES(CF_DECLARE)
 
@@ -74,6 +74,7 @@ typedef struct cf_call {
     size_t constant_count;
     cf_binding bindings[CF_MAX_BINDINGS];
     size_t binding_count;
+    bool uses_unset;      /* the device "check" is to report a use of what nothing set; else it must not */
     char *log;            /* after the run: what the kernel printed */
     char error_file[256]; /* after a failure: what the error is about */
     unsigned error_line;

@@ -255,6 +255,10 @@ tombac_status cf_try(cf_test *test, cf_call *call, char *message, size_t size)
     snprintf(call->error_file, sizeof call->error_file, "%s", file ? file : "");
     call->error_line = error ? tombac_error_line(error) : 0;
     tombac_error_release(error);
+    bool check = !strcmp(tombac_device_name(cf_device(test)), "check");
+    const char *unset = check && call->log ? strstr(call->log, "variables that nothing set") : NULL;
+    if (check && status == TOMBAC_OK && (unset != NULL) != call->uses_unset)
+        cf_fail(test, "%s: a use of what nothing set is %s: %s", call->kernel, unset ? "made up" : "not found", call->log);
     return status;
 }
 

@@ -67,6 +67,39 @@ static void run_layout(cf_test *t, const int *p)
     cf_equal(t, TOMBAC_TYPE_U8, expected, got, sizeof got, "bytes of outer_t (112 per thread)");
 }
 
+/* dense_t: a 0, p 1, v 13 (12 of 16 bytes), h 29 (8), w 37 (16), e 53: 57. tight_t: a 0, u 1, s 17: 19. */
+static void run_packed(cf_test *t, const int *p)
+{
+    enum { N = 45, DENSE = 57, TIGHT = 19 };
+    uint8_t expected[N * DENSE] = {0}, got[N * DENSE] = {0}, expected_tight[N * TIGHT], got_tight[N * TIGHT] = {0};
+    uint32_t sizes[4] = {DENSE, 1, TIGHT, 1}, got_sizes[4] = {0};
+    for (uint32_t i = 0; i < N; i++) {
+        uint8_t *o = expected + i * DENSE, *q = expected_tight + i * TIGHT;
+        float x = (float)i, part[3] = {2 * x, 2 * (2 + x), 6}, v[3] = {(part[0] + 1) * 3, (part[1] + 1) * 3, 18};
+        o[0] = (uint8_t)i;
+        for (int k = 0; k < 3; k++) {
+            put_float(o + 1 + 4 * k, part[k]);
+            put_float(o + 13 + 4 * k, v[k]);
+            put_float(o + 37 + 4 * k, v[k] + 1);
+        }
+        for (int k = 0; k < 4; k++) put_half(o + 29 + 2 * k, k % 2 ? 1 : i);
+        put_float(o + 49, 6);
+        memcpy(o + 53, &(int32_t){(int32_t)(8 * i) + 2 * 19 + (int32_t)(v[0] - 1)}, 4);
+        q[0] = 0xff;
+        memcpy(q + 1, (const uint32_t[]){2 * i, 2 * i, 2 * i, 7}, 16);
+        memcpy(q + 17, &(uint16_t){9}, 2);
+    }
+    cf_call call = call_of("packed_members", N, 19);
+    cf_buffer(&call, 0, got, sizeof got);
+    cf_buffer(&call, 1, got_tight, sizeof got_tight);
+    cf_buffer(&call, 2, got_sizes, sizeof got_sizes);
+    if (!cf_run(t, &call)) return;
+    for (uint32_t i = 0; i < N; i++) memset(got + i * DENSE + 25, 0, 4); /* padding of a float3 */
+    cf_equal(t, TOMBAC_TYPE_U32, sizes, got_sizes, 4, "sizes and alignments");
+    cf_equal(t, TOMBAC_TYPE_U8, expected, got, sizeof got, "bytes of dense_t (57 per thread)");
+    cf_equal(t, TOMBAC_TYPE_U8, expected_tight, got_tight, sizeof got_tight, "bytes of tight_t (19 per thread)");
+}
+
 static void run_quantised(cf_test *t, const int *p)
 {
     enum { N = 100 };
@@ -272,6 +305,7 @@ static void run_sparse(cf_test *t, const int *p)
 void cf_family_memory(cf_suite *suite)
 {
     cf_add(suite, run_layout, CF_P(0), "memory.layout");
+    cf_add(suite, run_packed, CF_P(0), "memory.packed");
     cf_add(suite, run_quantised, CF_P(0), "memory.quantised-blocks");
     cf_add(suite, run_views, CF_P(0), "memory.views");
     static const int patterns[][3] = {{1, 0, 64}, {1, 3, 17}, {2, 1, 33}, {3, 0, 100}, {4, 2, 64},

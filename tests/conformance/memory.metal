@@ -155,3 +155,54 @@ kernel void sparse(device uchar *data [[buffer(0)]], constant ulong &stride [[bu
 {
     data[ulong(i) * stride] = uchar(i * 7 + 1);
 }
+
+// Vectors in packed structures lie at any byte; operators reach them through references.
+struct __attribute__((packed)) dense_t {
+    uchar a;
+    packed_float3 p;
+    float3 v;
+    half4 h;
+    float4 w;
+    int e;
+};
+#pragma pack(push, 1)
+struct tight_t {
+    char a;
+    uint4 u;
+    short s;
+};
+#pragma pack(pop)
+kernel void packed_members(device dense_t *out [[buffer(0)]], device tight_t *tight [[buffer(1)]], device uint *sizes [[buffer(2)]],
+                           uint i [[thread_position_in_grid]])
+{
+    device dense_t &o = out[i];
+    o.a = uchar(i);
+    o.p = float3(i, 2, 3);
+    o.p.y += i;
+    o.p *= 2.0f;
+    o.v = o.p;
+    o.v.xy += 1;
+    o.v *= 3;
+    o.h = half4(i, 1, 2, 3);
+    o.h.zw = o.h.xy;
+    o.w = float4(o.v, 4);
+    o.w += float4(1);
+    o.w.w++;
+    o.e = int(i);
+    o.e <<= 3;
+    dense_t copy = o;
+    copy.w *= 2;
+    copy.v -= 1;
+    o.e += int(copy.w.z) + int(copy.v.x);
+    tight[i].a = -1;
+    tight[i].u = uint4(i);
+    tight[i].u <<= 1u;
+    tight[i].u.w = 7;
+    tight[i].s = 9;
+    if (i == 0) {
+        sizes[0] = sizeof(dense_t);
+        sizes[1] = alignof(dense_t);
+        sizes[2] = sizeof(tight_t);
+        sizes[3] = alignof(tight_t);
+    }
+}

@@ -534,6 +534,42 @@ static void test_rounding(void **state)
     if (has_device("cpu")) rounding_on("cpu");
 }
 
+/* What one launch noted of its accesses is nothing to the next, whatever is bound and however large the grid is. */
+static void test_races_again(void **state)
+{
+    (void)state;
+    static const char source[] =
+        "#include <metal_stdlib>\nusing namespace metal;\n"
+        "kernel void move(device uint *out [[buffer(0)]], constant uint &step [[buffer(1)]],\n"
+        "                 uint i [[thread_position_in_grid]]) { out[i * step] = i; }\n";
+    if (!has_device("check")) skip();
+    session s = open_session("check", source, "move", NULL, 0);
+    static const struct {
+        uint32_t threads, group, step;
+    } rounds[] = {{64, 32, 1}, {64, 16, 1}, {512, 64, 3}, {64, 32, 0}, {64, 32, 1}, {96, 32, 0}, {2000, 40, 2}, {64, 64, 1}};
+    for (size_t k = 0; k < sizeof rounds / sizeof *rounds; k++) {
+        uint32_t n = rounds[k].threads, step = rounds[k].step;
+        tombac_error *error = NULL;
+        tombac_buffer *out = bind(&s, 0, (size_t)n * 4 * (step ? step : 1), NULL);
+        require(tombac_launch_set_bytes(s.launch, 1, &step, sizeof step, &error), &error);
+        require(tombac_launch_set_threads(s.launch, (tombac_size3){n, 1, 1}, (tombac_size3){rounds[k].group, 1, 1}, &error), &error);
+        require(tombac_launch_submit(s.launch, &error), &error);
+        tombac_status status = tombac_launch_wait(s.launch, &error);
+        if (step) {
+            require(status, &error);
+            const uint32_t *found = tombac_buffer_contents(out);
+            for (uint32_t i = 0; i < n; i++) assert_int_equal(found[i * step], i);
+        } else {
+            assert_int_equal(status, TOMBAC_ERROR_KERNEL);
+            assert_non_null(strstr(tombac_error_message(error), "data race"));
+            assert_non_null(strstr(tombac_error_message(error), "which thread 0,0,0 wrote"));
+            tombac_error_release(error);
+        }
+        tombac_buffer_release(out);
+    }
+    close_session(&s);
+}
+
 static void test_named(void **state)
 {
     add_on(*state);
@@ -548,6 +584,6 @@ int main(int count, char **arguments)
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_processes), cmocka_unit_test(test_add),
         cmocka_unit_test(test_constants), cmocka_unit_test(test_threadgroups), cmocka_unit_test(test_errors),
         cmocka_unit_test(test_cached), cmocka_unit_test(test_contract), cmocka_unit_test(test_failing_thread),
-        cmocka_unit_test(test_time_limit), cmocka_unit_test(test_capabilities), cmocka_unit_test(test_rounding), cmocka_unit_test(test_new_headers)};
+        cmocka_unit_test(test_time_limit), cmocka_unit_test(test_capabilities), cmocka_unit_test(test_rounding), cmocka_unit_test(test_races_again), cmocka_unit_test(test_new_headers)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -108,3 +108,42 @@ LLVMValueRef check_load_field(
     }
     return load;
 }
+
+/* fault(thread, bad, kind, place): if (bad) tombac_check_fault(thread, kind, place) */
+static void fill_fault(check_unit *unit, LLVMValueRef helper)
+{
+    LLVMBasicBlockRef report = LLVMAppendBasicBlockInContext(unit->context, helper, "");
+    LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(unit->context, helper, "");
+    LLVMBuildCondBr(unit->builder, LLVMGetParam(helper, 1), report, done);
+    LLVMPositionBuilderAtEnd(unit->builder, report);
+    LLVMValueRef operands[3] = {LLVMGetParam(helper, 0), LLVMGetParam(helper, 2), LLVMGetParam(helper, 3)};
+    check_call(unit, "tombac_check_fault", unit->nothing, operands, 3, false);
+    LLVMBuildBr(unit->builder, done);
+    LLVMPositionBuilderAtEnd(unit->builder, done);
+    LLVMBuildRetVoid(unit->builder);
+}
+
+void check_report(check_unit *unit, LLVMValueRef operands[4])
+{
+    check_call_helper(unit, "check.fault", fill_fault, operands, 4);
+}
+
+LLVMValueRef check_base_of(LLVMValueRef pointer)
+{
+    for (;;) {
+        bool gep = LLVMIsAGetElementPtrInst(pointer) != NULL;
+        bool cast = LLVMIsAAddrSpaceCastInst(pointer) || LLVMIsABitCastInst(pointer);
+        if (!gep && !cast && !LLVMIsAConstantExpr(pointer)) return pointer;
+        pointer = LLVMGetOperand(pointer, 0);
+    }
+}
+
+unsigned check_space_of(LLVMValueRef pointer)
+{
+    unsigned space = LLVMGetPointerAddressSpace(LLVMTypeOf(pointer));
+    while (!space && (LLVMIsAGetElementPtrInst(pointer) || LLVMIsAAddrSpaceCastInst(pointer))) {
+        pointer = LLVMGetOperand(pointer, 0);
+        space = LLVMGetPointerAddressSpace(LLVMTypeOf(pointer));
+    }
+    return space;
+}

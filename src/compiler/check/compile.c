@@ -79,10 +79,11 @@ static void describe(check_unit *unit, uint64_t stack_size)
     }
     uint64_t object_count;
     LLVMValueRef objects = check_bounds_objects(unit, &object_count);
-    LLVMValueRef fields[6] = {LLVMConstInt(unit->i32, stack_size, false),
+    LLVMValueRef fields[8] = {LLVMConstInt(unit->i32, stack_size, false),
         LLVMConstInt(unit->i32, unit->site_count > 0, false), tables, LLVMConstInt(unit->i64, count, false),
-        objects, LLVMConstInt(unit->i64, object_count, false)};
-    LLVMValueRef initial = LLVMConstStructInContext(unit->context, fields, 6, false);
+        objects, LLVMConstInt(unit->i64, object_count, false), LLVMConstInt(unit->i32, unit->watches_unset, false),
+        LLVMConstNull(unit->i32)};
+    LLVMValueRef initial = LLVMConstStructInContext(unit->context, fields, 8, false);
     LLVMValueRef info = LLVMAddGlobal(unit->module, LLVMTypeOf(initial), TB_CHECK_INFO);
     LLVMSetInitializer(info, initial);
     LLVMSetGlobalConstant(info, true);
@@ -112,11 +113,13 @@ static tombac_status verify(check_unit *unit)
 
 tombac_status check_compile(ir_kernel *kernel, bool assembly, tb_text *object, tombac_error **error)
 {
+    tb_times_begin(kernel->times, "instrument");
     tombac_status status = make_reducible(kernel, error);
     if (status != TOMBAC_OK) return status;
     check_unit unit;
     open_unit(&unit, kernel, error);
     check_entry_build(&unit);
+    check_unset_watch(&unit);
     if (kernel->debug) check_debug_keep(&unit, kernel->subprogram);
     check_strict_apply(&unit);
     check_sites_mark(&unit);
@@ -125,11 +128,16 @@ tombac_status check_compile(ir_kernel *kernel, bool assembly, tb_text *object, t
     if (unit.status == TOMBAC_OK) check_fail(&unit, verify(&unit));
     if (unit.status == TOMBAC_OK) {
         set_target(&unit);
+        ir_note_size(kernel->times, unit.module);
+        tb_times_begin(kernel->times, "passes");
         check_fail(&unit, ir_run_passes(kernel, kernel->debug ? DEBUG_PASSES : PASSES, error));
     }
     if (unit.status == TOMBAC_OK) describe(&unit, stack_size);
+    ir_note_size(kernel->times, unit.module);
+    tb_times_begin(kernel->times, "machine code");
     if (!kernel->debug) LLVMStripModuleDebugInfo(unit.module); /* the code's places are constants of its own */
     if (unit.status == TOMBAC_OK) check_fail(&unit, ir_emit_object(kernel, assembly, object, error));
+    tb_times_size(kernel->times, object->size);
     LLVMDisposeBuilder(unit.builder);
     check_bounds_free(&unit);
     return unit.status;

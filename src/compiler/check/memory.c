@@ -19,25 +19,26 @@ typedef struct access {
     unsigned flags; /* for tombac_check_race */
 } access;
 
-/* The object that an address is computed from, through GEPs and casts. */
-static LLVMValueRef base_of(LLVMValueRef pointer)
+/* In memory that other threads may reach. */
+static bool is_shared(const access *a)
 {
-    for (;;) {
-        bool gep = LLVMIsAGetElementPtrInst(pointer) != NULL;
-        bool cast = LLVMIsAAddrSpaceCastInst(pointer) || LLVMIsABitCastInst(pointer);
-        if (!gep && !cast && !LLVMIsAConstantExpr(pointer)) return pointer;
-        pointer = LLVMGetOperand(pointer, 0);
-    }
+    unsigned space = check_space_of(a->pointer);
+    LLVMValueRef base = check_base_of(a->pointer);
+    bool shared = space == TB_CHECK_DEVICE || space == TB_CHECK_THREADGROUP || space == TB_CHECK_GENERIC;
+    return shared && !LLVMIsAAllocaInst(base) && !(LLVMIsAGlobalVariable(base) && LLVMIsGlobalConstant(base));
 }
 
-static unsigned space_of(LLVMValueRef pointer)
+/* The operands {thread, address, size, kind | space, place} of the driver's functions, before the access. */
+static void describe(check_unit *unit, const access *a, LLVMValueRef operands[5])
 {
-    unsigned space = LLVMGetPointerAddressSpace(LLVMTypeOf(pointer));
-    while (!space && (LLVMIsAGetElementPtrInst(pointer) || LLVMIsAAddrSpaceCastInst(pointer))) {
-        pointer = LLVMGetOperand(pointer, 0);
-        space = LLVMGetPointerAddressSpace(LLVMTypeOf(pointer));
-    }
-    return space;
+    LLVMPositionBuilderBefore(unit->builder, a->instruction);
+    LLVMSetCurrentDebugLocation2(unit->builder, NULL);
+    unsigned how = (unsigned)a->kind | check_space_of(a->pointer) << 8 | a->flags;
+    operands[0] = unit->thread;
+    operands[1] = LLVMBuildPtrToInt(unit->builder, a->pointer, unit->i64, "");
+    operands[2] = a->size;
+    operands[3] = LLVMConstInt(unit->i32, how, false);
+    operands[4] = check_place(unit, a->instruction);
 }
 
 static void call_touch(check_unit *unit, LLVMValueRef helper)
@@ -158,7 +159,7 @@ static bool test_object(check_unit *unit, const access *a)
 {
     check_span span;
     if (!check_bounds_find(unit, a->pointer, &span)) return false;
-    if (space_of(a->pointer) != TB_CHECK_DEVICE) test_indices(unit, a, &span);
+    if (check_space_of(a->pointer) != TB_CHECK_DEVICE) test_indices(unit, a, &span);
     test_bound(unit, a, a->size, &span, false);
     return true;
 }
@@ -167,18 +168,11 @@ static bool test_object(check_unit *unit, const access *a)
 
 static void hook(check_unit *unit, const access *a)
 {
-    unsigned space = space_of(a->pointer);
+    LLVMValueRef operands[5];
     LLVMSetCurrentDebugLocation2(unit->builder, NULL);
-    if (test_object(unit, a)) return;
-    if (space != TB_CHECK_DEVICE && space != TB_CHECK_THREADGROUP && space != TB_CHECK_GENERIC) return;
-    LLVMValueRef base = base_of(a->pointer);
-    if (LLVMIsAGlobalVariable(base) || LLVMIsAAllocaInst(base)) return;
-    LLVMPositionBuilderBefore(unit->builder, a->instruction);
-    LLVMSetCurrentDebugLocation2(unit->builder, NULL);
-    LLVMValueRef address = LLVMBuildPtrToInt(unit->builder, a->pointer, unit->i64, "");
-    LLVMValueRef kind = LLVMConstInt(unit->i32, (unsigned)a->kind | space << 8, false);
-    LLVMValueRef operands[5] = {unit->thread, address, a->size, kind, check_place(unit, a->instruction)};
-    if (space != TB_CHECK_THREADGROUP) /* generic: inline where it is in the buffer that was found last */
+    if (test_object(unit, a) || !is_shared(a) || LLVMIsAGlobalVariable(check_base_of(a->pointer))) return;
+    describe(unit, a, operands);
+    if (check_space_of(a->pointer) != TB_CHECK_THREADGROUP) /* generic: inline where it is in the buffer that was found last */
         check_call_helper(unit, "check.device", fill_device_test, operands, 5);
     else
         check_call_helper(unit, "check.threadgroup", fill_threadgroup_test, operands, 5);
@@ -207,17 +201,10 @@ static void fill_race(check_unit *unit, LLVMValueRef helper)
 /* Behind the test of bounds, so that a race is looked for only where the access is allowed. */
 static void tell_race(check_unit *unit, const access *a)
 {
-    unsigned space = space_of(a->pointer);
-    if (space != TB_CHECK_DEVICE && space != TB_CHECK_THREADGROUP && space != TB_CHECK_GENERIC) return;
-    LLVMValueRef base = base_of(a->pointer);
+    LLVMValueRef operands[5];
     unsigned spread = LLVMGetMDKindIDInContext(unit->context, CHECK_NO_RACE, sizeof CHECK_NO_RACE - 1);
-    if (LLVMGetMetadata(a->instruction, spread)) return;
-    if (LLVMIsAAllocaInst(base) || (LLVMIsAGlobalVariable(base) && LLVMIsGlobalConstant(base))) return;
-    LLVMPositionBuilderBefore(unit->builder, a->instruction);
-    LLVMSetCurrentDebugLocation2(unit->builder, NULL);
-    LLVMValueRef how = LLVMConstInt(unit->i32, (unsigned)a->kind | space << 8 | a->flags, false);
-    LLVMValueRef operands[5] = {unit->thread, LLVMBuildPtrToInt(unit->builder, a->pointer, unit->i64, ""), a->size, how,
-        check_place(unit, a->instruction)};
+    if (!is_shared(a) || LLVMGetMetadata(a->instruction, spread)) return;
+    describe(unit, a, operands);
     check_call_helper(unit, "check.race", fill_race, operands, 5);
 }
 
@@ -263,6 +250,7 @@ static void visit(LLVMValueRef instruction, void *context)
 {
     check_unit *unit = context;
     access a = {.instruction = instruction};
+    if (LLVMGetMetadata(instruction, LLVMGetMDKindIDInContext(unit->context, CHECK_SHADOW, sizeof CHECK_SHADOW - 1))) return;
     LLVMPositionBuilderBefore(unit->builder, instruction);
     switch (LLVMGetInstructionOpcode(instruction)) {
     case LLVMLoad:

@@ -11,6 +11,8 @@
 #define CHECK_NO_RACE "nontemporal"
 /* Metadata of an argument's address, !{i32 its number}. */
 #define CHECK_ARGUMENT "tombac.argument"
+/* Metadata of accesses to shadows (unset.c). */
+#define CHECK_SHADOW "tombac.shadow"
 
 typedef struct check_unit {
     ir_kernel *kernel;
@@ -21,6 +23,7 @@ typedef struct check_unit {
     LLVMValueRef dispatch, arguments, thread; /* its parameters */
     LLVMTypeRef i1, i8, i16, i32, i64, ptr, nothing;
     uint32_t site_count;
+    bool watches_unset;
     struct check_bounds *bounds; /* bounds.c's own */
     tombac_error **error;
     tombac_status status; /* the first failure */
@@ -28,6 +31,8 @@ typedef struct check_unit {
 
 /* entry.c: moves the kernel's body into TB_CHECK_ENTRY and resolves position calls. */
 void check_entry_build(check_unit *unit);
+/* unset.c */
+void check_unset_watch(check_unit *unit);
 /* strict.c */
 void check_strict_apply(check_unit *unit);
 /* order.c: order[i] is the cfg number of the i-th block. `order` has room for cfg->block_count. */
@@ -64,6 +69,11 @@ void check_call_helper(
 LLVMValueRef check_place(check_unit *unit, LLVMValueRef instruction);
 LLVMValueRef check_place_fields(check_unit *unit, LLVMValueRef instruction, LLVMTypeRef *type);
 LLVMValueRef check_constant_global(check_unit *unit, LLVMValueRef initial);
+/* tombac_check_fault if operands[1] holds: {thread, i1, i32 kind, place}. */
+void check_report(check_unit *unit, LLVMValueRef operands[4]);
+/* The object that an address is computed from, through GEPs and casts; the address space that it had first. */
+LLVMValueRef check_base_of(LLVMValueRef pointer);
+unsigned check_space_of(LLVMValueRef pointer);
 /* Loads a field of a record at a byte offset; `invariant` where it never changes while the thread runs. */
 LLVMValueRef check_load_field(
     check_unit *unit, LLVMTypeRef type, LLVMValueRef record, uint64_t offset, bool invariant);

@@ -19,9 +19,11 @@ static void clear_metadata(check_unit *unit, LLVMValueRef instruction)
     unsigned spread = LLVMGetMDKindIDInContext(unit->context, CHECK_NO_RACE, strlen(CHECK_NO_RACE));
     unsigned variable = LLVMGetMDKindIDInContext(unit->context, IR_VARIABLE, strlen(IR_VARIABLE));
     unsigned argument = LLVMGetMDKindIDInContext(unit->context, CHECK_ARGUMENT, strlen(CHECK_ARGUMENT));
+    unsigned shadow = LLVMGetMDKindIDInContext(unit->context, CHECK_SHADOW, strlen(CHECK_SHADOW));
     for (size_t i = 0; i < count; i++) {
         unsigned kind = LLVMValueMetadataEntriesGetKind(entries, (unsigned)i);
-        bool kept = kind == invariant || kind == location || kind == variable || kind == argument || kind == spread;
+        bool kept = kind == invariant || kind == location || kind == variable || kind == argument || kind == spread ||
+                    kind == shadow;
         if (!kept) LLVMSetMetadata(instruction, kind, NULL);
     }
     LLVMDisposeValueMetadataEntries(entries);
@@ -61,20 +63,6 @@ static void clear_undefined(LLVMValueRef instruction)
     }
 }
 
-/* fault(thread, bad, kind, place): if (bad) tombac_check_fault(thread, kind, place) */
-static void fill_fault(check_unit *unit, LLVMValueRef helper)
-{
-    LLVMBasicBlockRef report = LLVMAppendBasicBlockInContext(unit->context, helper, "");
-    LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(unit->context, helper, "");
-    LLVMBuildCondBr(unit->builder, LLVMGetParam(helper, 1), report, done);
-    LLVMPositionBuilderAtEnd(unit->builder, report);
-    LLVMValueRef operands[3] = {LLVMGetParam(helper, 0), LLVMGetParam(helper, 2), LLVMGetParam(helper, 3)};
-    check_call(unit, "tombac_check_fault", unit->nothing, operands, 3, false);
-    LLVMBuildBr(unit->builder, done);
-    LLVMPositionBuilderAtEnd(unit->builder, done);
-    LLVMBuildRetVoid(unit->builder);
-}
-
 /* The divisor of a guarded division is select(bad, 1, divisor). */
 static void report_division(check_unit *unit, LLVMValueRef division)
 {
@@ -90,7 +78,7 @@ static void report_division(check_unit *unit, LLVMValueRef division)
         LLVMBuildSelect(unit->builder, zero, LLVMConstInt(unit->i32, TB_CHECK_DIVISION_BY_ZERO, false),
             LLVMConstInt(unit->i32, TB_CHECK_DIVISION_OVERFLOW, false), "");
     LLVMValueRef operands[4] = {unit->thread, LLVMGetOperand(guard, 0), fault, check_place(unit, division)};
-    check_call_helper(unit, "check.fault", fill_fault, operands, 4);
+    check_report(unit, operands);
 }
 
 static void report_overflow(check_unit *unit, LLVMValueRef sum, const char *intrinsic)
@@ -103,7 +91,7 @@ static void report_overflow(check_unit *unit, LLVMValueRef sum, const char *intr
     LLVMValueRef over = LLVMBuildExtractValue(unit->builder, both, 1, "");
     LLVMValueRef kind = LLVMConstInt(unit->i32, TB_CHECK_SIGNED_OVERFLOW, false);
     LLVMValueRef report[4] = {unit->thread, over, kind, check_place(unit, sum)};
-    check_call_helper(unit, "check.fault", fill_fault, report, 4);
+    check_report(unit, report);
 }
 
 static void end_unreachable(check_unit *unit, LLVMValueRef unreachable)

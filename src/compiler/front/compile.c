@@ -24,10 +24,11 @@ static void push(arguments *a, const char *argument)
 }
 
 /* Must agree with the command that makes the precompiled headers (msl/CMakeLists.txt) in language and -O
- * level. Ends of lifetimes would turn each early return into a number and a switch, which hides that it is one. */
+ * level. Ends of lifetimes would turn each early return into a number and a switch, which hides that it is one. The
+ * layout of packed structures is that of Apple's systems, as of clang 15 everywhere: vectors in them are packed too. */
 static const char *const fixed[] = {"-cc1", "-triple", "nvptx64", "-faddress-space-map-mangling=no", "-x",
     "c++", "-std=c++17", "-fsycl-is-device", "-O1", "-funroll-loops", "-relaxed-aliasing",
-    "-fno-threadsafe-statics", "-fno-finite-loops", "-disable-free", "-disable-llvm-passes", "-disable-lifetime-markers",
+    "-fno-threadsafe-statics", "-fclang-abi-compat=15", "-fno-finite-loops", "-disable-free", "-disable-llvm-passes", "-disable-lifetime-markers",
     "-discard-value-names",
     "-nostdsysteminc", "-nobuiltininc", "-fno-caret-diagnostics", "-fno-diagnostics-use-presumed-location",
     "-fmessage-length=0", "-fno-elide-type", "-ferror-limit", "200"};
@@ -309,6 +310,11 @@ static tombac_status compile(attempt *a, front_result *result, tombac_error **er
         bool done = !again && a->process.exit_status == 0;
         if (!again && !done && n + 1 < MAX_ATTEMPTS) again = needs_newer(a, &list);
         if (!again && !done && n + 1 < MAX_ATTEMPTS) status = repair(a, &list, &again);
+        if (status == TOMBAC_OK && !again && !done && a->r->pruned) {
+            a->r->whole = again = true;
+            status = front_rewrite_again(a->r);
+            n = -1; /* from the start */
+        }
         if (status != TOMBAC_OK)
             again = false;
         else if (done)

@@ -397,7 +397,7 @@ tombac_status ir_constants_verify(ir_kernel *kernel, tombac_error **error)
     tombac_status status = missing_values(kernel, error);
     if (status != TOMBAC_OK) return status;
     for (LLVMValueRef g = LLVMGetFirstGlobal(kernel->module); g; g = LLVMGetNextGlobal(g)) {
-        if (!lacks_value(g)) continue;
+        if (!lacks_value(g) || ir_name_starts(g, IR_UNSET)) continue;
         char source_name[IR_NAME_SIZE];
         ir_source_name(g, source_name);
         return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,

@@ -9,6 +9,7 @@
  *   llvm.expect    -> the value */
 #include "compiler/ir/steps.h"
 
+#include <llvm-c/DebugInfo.h>
 #include <string.h>
 
 enum { MAX_EXPANDED = 256, MAX_PIECES = 64 };
@@ -165,7 +166,9 @@ static void lower_copy(const lowering *l, LLVMValueRef call)
     uint64_t size;
     if (!expandable(call, alignment, &size)) return;
     LLVMValueRef values[MAX_PIECES];
-    unsigned n = 0;
+    unsigned n = 0, kind = LLVMGetMDKindIDInContext(l->context, "alias.scope", 11);
+    LLVMValueRef scopes = LLVMGetMetadata(call, kind);
+    LLVMSetCurrentDebugLocation2(l->builder, LLVMInstructionGetDebugLoc(call));
     for (uint64_t offset = 0, piece; offset < size; offset += piece) {
         piece = piece_size(size, offset, alignment);
         LLVMTypeRef type = LLVMIntTypeInContext(l->context, (unsigned)piece * 8);
@@ -178,6 +181,7 @@ static void lower_copy(const lowering *l, LLVMValueRef call)
         LLVMValueRef store =
             LLVMBuildStore(l->builder, values[n++], address_at(l, LLVMGetOperand(call, 0), offset));
         LLVMSetAlignment(store, alignment_at(offset, ir_operand_alignment(call, 0)));
+        if (scopes) LLVMSetMetadata(store, kind, scopes);
     }
     LLVMInstructionEraseFromParent(call);
 }

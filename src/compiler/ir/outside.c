@@ -1,4 +1,5 @@
-/* Accesses at a constant place outside of a private variable, for engines that report them (ir_request.watch).
+/* What scalar replacement would hide from an engine that reports mistakes (ir_request.watch): accesses at a constant place outside
+ * of a private variable, which stores belong to copies, and what variables hold that nothing set.
  *
  * Scalar replacement takes such an access for undefined and drops it. So before it, when indices that are
  * constants have become visible (mem2reg), a call that says what the access would do is put in front:
@@ -65,6 +66,73 @@ static void visit(LLVMValueRef instruction, void *context)
         watch(w, instruction, LLVMGetOperand(instruction, 0), LLVMTypeOf(instruction), false);
     if (LLVMIsAStoreInst(instruction))
         watch(w, instruction, LLVMGetOperand(instruction, 1), LLVMTypeOf(LLVMGetOperand(instruction, 0)), true);
+}
+
+/* Copies of whole objects, which may have parts that nothing set. They get an alias scope that nothing refers to: scalar
+ * replacement keeps scopes on what it makes of a copy. */
+static void mark_copy(LLVMValueRef instruction, void *context)
+{
+    LLVMContextRef c = context;
+    bool copy = ir_is_intrinsic(instruction, "llvm.memcpy") || ir_is_intrinsic(instruction, "llvm.memmove");
+    if (!copy) return;
+    LLVMMetadataRef domain = LLVMMDStringInContext2(c, IR_COPY, sizeof IR_COPY - 1), scope[2] = {domain, NULL};
+    scope[1] = LLVMMDNodeInContext2(c, &domain, 1);
+    LLVMMetadataRef node = LLVMMDNodeInContext2(c, scope, 2), list = LLVMMDNodeInContext2(c, &node, 1);
+    LLVMSetMetadata(instruction, LLVMGetMDKindIDInContext(c, "alias.scope", 11), LLVMMetadataAsValue(c, list));
+}
+
+void ir_mark_copies(ir_kernel *kernel)
+{
+    for (LLVMValueRef f = LLVMGetFirstFunction(kernel->module); f; f = LLVMGetNextFunction(f))
+        ir_visit(f, mark_copy, kernel->context);
+}
+
+/* A variable that may be read as it is: no pointers, which would lose the memory that they are known to point into. */
+static bool can_start_unset(LLVMTypeRef type)
+{
+    switch (LLVMGetTypeKind(type)) {
+    case LLVMPointerTypeKind: return false;
+    case LLVMArrayTypeKind: return can_start_unset(LLVMGetElementType(type));
+    case LLVMVectorTypeKind: return can_start_unset(LLVMGetElementType(type));
+    case LLVMStructTypeKind:
+        for (unsigned i = 0; i < LLVMCountStructElementTypes(type); i++)
+            if (!can_start_unset(LLVMStructGetTypeAtIndex(type, i))) return false;
+        return true;
+    default: return true;
+    }
+}
+
+static void start_unset(LLVMValueRef variable, void *context)
+{
+    const watcher *w = context;
+    if (!LLVMIsAAllocaInst(variable) || !can_start_unset(LLVMGetAllocatedType(variable))) return;
+    LLVMTypeRef type = LLVMGetAllocatedType(variable);
+    LLVMTypeKind kind = LLVMGetTypeKind(type);
+    LLVMValueRef count = LLVMIsAConstantInt(LLVMGetOperand(variable, 0));
+    uint64_t size = count ? LLVMABISizeOfType(w->layout, type) * LLVMConstIntGetZExtValue(count) : 0;
+    if (!size) return;
+    LLVMContextRef c = LLVMGetModuleContext(w->module);
+    LLVMTypeRef byte = LLVMInt8TypeInContext(c);
+    LLVMValueRef unset = LLVMGetNamedGlobal(w->module, IR_UNSET);
+    if (!unset) unset = LLVMAddGlobalInAddressSpace(w->module, byte, IR_UNSET, 1);
+    LLVMPositionBuilderBefore(w->builder, LLVMGetNextInstruction(variable));
+    LLVMSetCurrentDebugLocation2(w->builder, NULL);
+    if (kind == LLVMArrayTypeKind || kind == LLVMStructTypeKind) {
+        LLVMValueRef length = LLVMConstInt(LLVMInt64TypeInContext(c), size, false);
+        LLVMValueRef value = LLVMBuildLoad2(w->builder, byte, unset, "");
+        LLVMBuildMemSet(w->builder, variable, value, length, LLVMGetAlignment(variable));
+    } else {
+        LLVMValueRef store = LLVMBuildStore(w->builder, LLVMBuildLoad2(w->builder, type, unset, ""), variable);
+        LLVMSetAlignment(store, LLVMGetAlignment(variable));
+    }
+}
+
+/* Promotion to registers makes undefined values of what is not set, and simplification what it likes of those. */
+void ir_keep_unset(ir_kernel *kernel)
+{
+    watcher w = {kernel->module, LLVMGetModuleDataLayout(kernel->module), LLVMCreateBuilderInContext(kernel->context)};
+    for (LLVMValueRef f = LLVMGetFirstFunction(kernel->module); f; f = LLVMGetNextFunction(f)) ir_visit(f, start_unset, &w);
+    LLVMDisposeBuilder(w.builder);
 }
 
 tombac_status ir_watch_private(ir_kernel *kernel, tombac_error **error)

@@ -76,6 +76,13 @@ uint32_t ir_loop_trips(LLVMBasicBlockRef header, LLVMBasicBlockRef latch);
 
 /* outside.c: keeps accesses at constant places outside of private variables as calls of __tombac_outside. */
 tombac_status ir_watch_private(ir_kernel *kernel, tombac_error **error);
+/* Gives copies of objects the metadata IR_COPY; the stores that they become keep it. */
+void ir_mark_copies(ir_kernel *kernel);
+/* Variables start with what is read from IR_UNSET. */
+void ir_keep_unset(ir_kernel *kernel);
+
+/* packed.c: accesses promise no more alignment than packed structures have; once references are known. */
+void ir_align_packed(LLVMModuleRef module, LLVMValueRef function);
 
 /* lower.c: fmuladd, round, memory intrinsics, lifetime markers. */
 void ir_lower_intrinsics(LLVMModuleRef module, LLVMValueRef function);

@@ -110,6 +110,39 @@ void ir_visit(LLVMValueRef function, ir_visitor *visit, void *context)
     }
 }
 
+uint64_t ir_instruction_count(LLVMValueRef function)
+{
+    uint64_t count = 0;
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) count++;
+    return count;
+}
+
+void ir_note_size(tb_times *times, LLVMModuleRef module)
+{
+    if (!times) return;
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+        tb_times_size(times, ir_instruction_count(f));
+}
+
+bool ir_is_copy(LLVMValueRef instruction)
+{
+    LLVMContextRef context = LLVMGetTypeContext(LLVMTypeOf(instruction));
+    LLVMValueRef list = LLVMGetMetadata(instruction, LLVMGetMDKindIDInContext(context, "alias.scope", 11)), scopes[64];
+    unsigned count = list ? LLVMGetMDNodeNumOperands(list) : 0;
+    if (!count || count > sizeof scopes / sizeof *scopes) return false;
+    LLVMGetMDNodeOperands(list, scopes);
+    for (unsigned i = 0; i < count; i++) {
+        LLVMValueRef fields[4];
+        unsigned length, fields_count = LLVMGetMDNodeNumOperands(scopes[i]);
+        if (fields_count != 2) continue;
+        LLVMGetMDNodeOperands(scopes[i], fields);
+        const char *name = fields[0] ? LLVMGetMDString(fields[0], &length) : NULL;
+        if (name && length == sizeof IR_COPY - 1 && !memcmp(name, IR_COPY, length)) return true;
+    }
+    return false;
+}
+
 tombac_status ir_internal_error(const front_kernel *kernel, tombac_error **error, const char *format, ...)
 {
     tb_text text = {0};

@@ -31,6 +31,10 @@ LLVMValueRef ir_build_intrinsic(LLVMBuilderRef builder, LLVMModuleRef module, co
 LLVMValueRef ir_declare(LLVMModuleRef module, const char *name, LLVMTypeRef type);
 
 /* Visits every instruction of a function; the visitor may erase the instruction that it gets. */
+uint64_t ir_instruction_count(LLVMValueRef function);
+/* Tells the stopwatch how many instructions the module has. */
+void ir_note_size(tb_times *times, LLVMModuleRef module);
+
 typedef void ir_visitor(LLVMValueRef instruction, void *context);
 void ir_visit(LLVMValueRef function, ir_visitor *visit, void *context);
 
@@ -39,6 +43,11 @@ void ir_visit(LLVMValueRef function, ir_visitor *visit, void *context);
 
 /* Metadata of addresses of threadgroup variables (arena.c), !{i32 place in ir_kernel.variables}. */
 #define IR_VARIABLE "tombac.variable"
+/* In watched kernels: does the store (or copy) copy an object as it is (outside.c)? The name of the alias scope that says so. */
+#define IR_COPY "tombac.copy"
+bool ir_is_copy(LLVMValueRef instruction);
+/* In watched kernels a variable from which every load gives a value that nothing set (outside.c). */
+#define IR_UNSET "tombac.unset"
 /* Gives an instruction metadata !{i32 number}. */
 void ir_tag(LLVMValueRef instruction, const char *kind, uint32_t number);
 

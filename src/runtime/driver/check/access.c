@@ -73,7 +73,7 @@ static void describe(const check_run *run, uint64_t address, tb_text *text)
     }
 }
 
-static const char *verb(uint32_t kind)
+const char *check_verb(uint32_t kind)
 {
     return kind == TB_CHECK_LOAD    ? "reads"
            : kind == TB_CHECK_STORE ? "writes"
@@ -103,7 +103,7 @@ void tombac_check_touch(
         check_stop(thread, TOMBAC_ERROR_KERNEL, place,
             "the kernel %s %" PRIu64 " bytes at offset %" PRId64 " of threadgroup memory, which has %" PRIu64
             " bytes",
-            verb(kind), size, offset, shared->memory_size);
+            check_verb(kind), size, offset, shared->memory_size);
     }
     const check_range *range = check_ranges_find(thread->run, address, size);
     if (range) {
@@ -120,7 +120,7 @@ void tombac_check_touch(
     for (size_t i = 0; i < length; i++) message[i] = text.data[i];
     message[length] = 0;
     tb_text_free(&text);
-    check_stop(thread, TOMBAC_ERROR_KERNEL, place, "the kernel %s %" PRIu64 " bytes at %s", verb(kind), size,
+    check_stop(thread, TOMBAC_ERROR_KERNEL, place, "the kernel %s %" PRIu64 " bytes at %s", check_verb(kind), size,
         message);
 }
 
@@ -158,5 +158,5 @@ void tombac_check_bound(tb_check_thread *shared, uint64_t offset, uint64_t size,
     snprintf(what, sizeof what, "%s", tb_text_string(&text));
     tb_text_free(&text);
     check_stop(thread, TOMBAC_ERROR_KERNEL, place, "the kernel %s %" PRIu64 " bytes at offset %" PRId64 " of %s",
-        verb(how), size, (int64_t)offset, what);
+        check_verb(how), size, (int64_t)offset, what);
 }

@@ -7,6 +7,7 @@
  *   access.c     which memory a kernel may touch
  *   race.c       accesses that nothing orders
  *   fresh.c      reads of threadgroup memory that nothing wrote
+ *   unset.c      uses of values that nothing set
  *   fiber.c      stacks and switching */
 #ifndef RT_CHECK_CHECK_H
 #define RT_CHECK_CHECK_H
@@ -28,8 +29,10 @@ typedef struct check_code {
     const rt_manifest *manifest;
     tb_check_entry *entry;
     const tb_check_info *info;
-    pthread_mutex_t lock; /* of the spare stacks: one set is kept for the next run */
+    bool watches_races, watches_unset; /* as the environment was when the kernel was loaded */
+    pthread_mutex_t lock;              /* of what is spare: one set is kept for the next run */
     check_stacks spare;
+    check_races *spare_races;
 } check_code;
 
 typedef enum check_state {
@@ -54,9 +57,11 @@ typedef struct check_range {
     const char *name;
 } check_range;
 
+typedef struct check_unset check_unset;
+
 /* One launch. */
 struct check_run {
-    const check_code *code;
+    check_code *code;
     const rt_run *request;
     tb_dispatch dispatch;
     void **arguments;
@@ -69,6 +74,7 @@ struct check_run {
     tb_check_extent *extents; /* of the arguments */
     check_range ranges[CHECK_MAX_RANGES];
     size_t range_count;
+    check_unset *unset; /* NULL: the code does not watch such values */
     check_races *races; /* NULL: they are not looked for */
     rt_log_record record;
     struct {
@@ -93,6 +99,9 @@ const check_range *check_ranges_find(const check_run *run, uint64_t address, uin
  */
 const char *check_table_find(const check_code *code, uint64_t address, size_t *left);
 
+/* "reads", for an access of this kind. */
+const char *check_verb(uint32_t kind);
+
 /* Something that is reported when the launch ends. */
 void check_note_fault(check_run *run, uint32_t kind, const tb_check_place *place);
 
@@ -100,6 +109,12 @@ void check_note_fault(check_run *run, uint32_t kind, const tb_check_place *place
 tombac_status check_fresh_begin(check_run *run, tombac_error **error);
 void check_fresh_note(check_thread *thread, uint64_t begin, uint64_t size, bool reads, bool writes,
     const tb_check_place *place);
+
+/* unset.c: room for the launch; a threadgroup begins; what the thread stored last is looked at, before anybody else runs. */
+tombac_status check_unset_create(check_run *run, tombac_error **error);
+void check_unset_destroy(check_run *run);
+void check_unset_begin(check_run *run);
+void check_unset_settle(check_thread *thread);
 
 /* Ends the launch from inside a kernel's thread: the scheduler goes on and sees the failure. Does not return.
  */
@@ -112,5 +127,8 @@ void tombac_check_tick(tb_check_thread *, const tb_check_place *);
 void tombac_check_touch(tb_check_thread *, uint64_t, uint64_t, uint32_t, const tb_check_place *);
 void tombac_check_bound(
     tb_check_thread *, uint64_t, uint64_t, uint64_t, uint32_t, uint32_t, const tb_check_place *);
+void *tombac_check_shadow(tb_check_thread *, uint64_t, uint64_t, uint32_t, const tb_check_place *);
+void tombac_check_shadow_fill(tb_check_thread *, uint64_t, uint64_t, uint32_t);
+void tombac_check_shadow_copy(tb_check_thread *, uint64_t, uint64_t, uint64_t, const tb_check_place *);
 
 #endif

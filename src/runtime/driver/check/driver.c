@@ -43,7 +43,8 @@ void check_note_fault(check_run *run, uint32_t kind, const tb_check_place *place
 
 static void fault(tb_check_thread *shared, uint32_t kind, const tb_check_place *place)
 {
-    check_note_fault(((check_thread *)shared)->run, kind, place);
+    check_run *run = ((check_thread *)shared)->run;
+    if (kind != TB_CHECK_UNSET_USE || run->code->watches_unset) check_note_fault(run, kind, place);
 }
 
 static const char *literal(check_thread *thread, const char *string, const char *otherwise)
@@ -86,6 +87,9 @@ static const rt_symbol symbols[] = {
     SYMBOL("tombac_check_fence", tombac_check_fence),
     SYMBOL("tombac_check_bound", tombac_check_bound),
     SYMBOL("tombac_check_fault", fault),
+    SYMBOL("tombac_check_shadow", tombac_check_shadow),
+    SYMBOL("tombac_check_shadow_fill", tombac_check_shadow_fill),
+    SYMBOL("tombac_check_shadow_copy", tombac_check_shadow_copy),
     SYMBOL("tombac_check_log_begin", log_begin),
     SYMBOL("tombac_check_log_argument", log_argument),
     SYMBOL("tombac_check_log_end", log_end),
@@ -112,8 +116,15 @@ static void unload(rt_code *handle)
     if (!code) return;
     rt_image_unload(code->image);
     check_stacks_destroy(&code->spare);
+    check_races_destroy(code->spare_races);
     pthread_mutex_destroy(&code->lock);
     free(code);
+}
+
+static bool is_wanted(const char *variable)
+{
+    const char *value = getenv(variable);
+    return !value || strcmp(value, "0") != 0;
 }
 
 static tombac_status load(
@@ -126,6 +137,8 @@ static tombac_status load(
         return tb_fail_memory(error);
     }
     code->manifest = manifest;
+    code->watches_races = is_wanted("TOMBAC_RACES");
+    code->watches_unset = is_wanted("TOMBAC_UNSET");
     tombac_status status = rt_image_load(
         manifest->kernel, object, size, symbols, sizeof symbols / sizeof symbols[0], &code->image, error);
     if (status == TOMBAC_OK) {
@@ -154,7 +167,8 @@ static tombac_status take_stacks(check_code *code, size_t count, check_stacks *s
     pthread_mutex_unlock(&code->lock);
     if (stacks->count >= count) return TOMBAC_OK;
     check_stacks_destroy(stacks);
-    return check_stacks_create(stacks, count, (size_t)code->info->stack_size + STACK_FOR_CALLS, error);
+    return check_stacks_create(stacks, count, (size_t)code->info->stack_size + STACK_FOR_CALLS,
+        code->info->watches_unset, error);
 }
 
 static void return_stacks(check_code *code, check_stacks *stacks)
@@ -225,6 +239,7 @@ static void run_threadgroup(check_run *run, uint32_t x, uint32_t y, uint32_t z)
     }
     memset(run->memory, 0, run->request->threadgroup_memory);
     run->ordinal++;
+    check_unset_begin(run);
     if (run->races) check_races_begin(run->races, run);
     check_schedule(run);
 }
@@ -252,7 +267,8 @@ static void report_faults(const check_run *run)
 {
     static const char *const names[TB_CHECK_FAULT_COUNT] = {"integer divisions by zero",
         "integer divisions that overflow", "signed integer operations that overflow",
-        "reads of threadgroup memory that nothing wrote before"};
+        "reads of threadgroup memory that nothing wrote before",
+        "uses of values from variables that nothing set"};
     for (int kind = 0; kind < TB_CHECK_FAULT_COUNT && run->request->log.write; kind++) {
         if (!run->faults[kind].count) continue;
         const tb_check_place *first = &run->faults[kind].first;
@@ -280,8 +296,9 @@ static tombac_status run(rt_code *handle, const rt_run *request, tombac_error **
     tombac_status status = TOMBAC_OK;
     if (!state->threads || !state->arguments || !state->extents || !state->memory) status = tb_fail_memory(error);
     if (status == TOMBAC_OK) status = check_fresh_begin(state, error);
+    if (status == TOMBAC_OK) status = check_unset_create(state, error);
     if (status == TOMBAC_OK) status = check_ranges_build(state, error);
-    if (status == TOMBAC_OK) status = check_races_create(state, &state->races, error);
+    if (status == TOMBAC_OK) status = check_races_open(state, error);
     if (status == TOMBAC_OK) {
         status = take_stacks(code, code->info->has_sites ? threads : 1, &state->stacks, error);
     }
@@ -297,7 +314,8 @@ static tombac_status run(rt_code *handle, const rt_run *request, tombac_error **
         report_faults(state);
         return_stacks(code, &state->stacks);
     }
-    check_races_destroy(state->races);
+    check_races_close(state);
+    check_unset_destroy(state);
     free(state->threads);
     free(state->arguments);
     free(state->extents);

@@ -60,7 +60,7 @@ __asm__(".text\n"
         "    movq %r13, %rdi\n    xorl %ebp, %ebp\n    callq *%r12\n    ud2\n"
         ".size tombac_fiber_start,.-tombac_fiber_start\n");
 
-tombac_status check_stacks_create(check_stacks *stacks, size_t count, size_t size, tombac_error **error)
+tombac_status check_stacks_create(check_stacks *stacks, size_t count, size_t size, bool shadows, tombac_error **error)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     *stacks = (check_stacks){.count = count};
@@ -78,9 +78,18 @@ tombac_status check_stacks_create(check_stacks *stacks, size_t count, size_t siz
         return tb_fail_memory(error);
     }
     stacks->memory = memory;
+    if (shadows) {
+        memory = mmap(NULL, stacks->stride * count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (memory == MAP_FAILED) {
+            check_stacks_destroy(stacks);
+            return tb_fail_memory(error);
+        }
+        stacks->shadows = memory;
+    }
     for (size_t i = 0; i < count; i++) {
         char *stack = stacks->memory + i * stacks->stride + page;
         stacks->fibers[i] = (check_fiber){.stack = stack, .stack_size = stacks->size};
+        if (shadows) stacks->fibers[i].shadow = stacks->shadows + (stack - stacks->memory);
         if (mprotect(stack, stacks->size, PROT_READ | PROT_WRITE)) {
             check_stacks_destroy(stacks);
             return tb_fail_memory(error);
@@ -100,6 +109,7 @@ void check_stacks_destroy(check_stacks *stacks)
     }
 #endif
     if (stacks->memory) munmap(stacks->memory, stacks->stride * stacks->count);
+    if (stacks->shadows) munmap(stacks->shadows, stacks->stride * stacks->count);
     free(stacks->fibers);
     *stacks = (check_stacks){0};
 }

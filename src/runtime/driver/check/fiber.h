@@ -8,21 +8,24 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
+
 typedef struct check_fiber {
     void *stack_pointer; /* where it was left; NULL: it runs or never started */
     char *stack;         /* lowest usable byte; NULL for the OS thread's own stack */
     size_t stack_size;
+    char *shadow; /* as much memory again, for what is known of each byte of the stack; NULL: none was wanted */
     void *tool; /* what a sanitizer keeps for it */
 } check_fiber;
 
 typedef struct check_stacks {
-    char *memory;
+    char *memory, *shadows;
     size_t count, stride, size;
     check_fiber *fibers;
 } check_stacks;
 
-/* `count` stacks of at least `size` usable bytes. */
-tombac_status check_stacks_create(check_stacks *stacks, size_t count, size_t size, tombac_error **error);
+/* `count` stacks of at least `size` usable bytes, with shadows or without. */
+tombac_status check_stacks_create(check_stacks *stacks, size_t count, size_t size, bool shadows, tombac_error **error);
 void check_stacks_destroy(check_stacks *stacks);
 
 /* Makes the fiber call entry(argument) on an empty stack when it is next switched to; entry must not return.

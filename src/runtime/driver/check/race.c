@@ -4,6 +4,7 @@
 #include "runtime/driver/check/check.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +12,11 @@
 
 enum { DEVICE, THREADGROUP, MEMORIES }; /* bit `memory` of a barrier's flags says whether it orders that memory */
 enum { MAX_SIMDGROUPS = TB_MAX_THREADS_PER_THREADGROUP / TB_SIMD_WIDTH, WORD = 4, KEPT = 64 };
+enum { SPARE_BYTES = 16 << 20 }; /* a larger set of shadows is not kept for the next launch */
 
 /* One access. Times are counts of events of the launch: barriers, fences, atomic operations. */
 typedef struct mark {
-    uint32_t group; /* the threadgroup's number, from 1; 0: nothing */
+    uint32_t group; /* the threadgroup's number; below the launch's first: nothing */
     uint32_t epoch; /* how many barriers of the threadgroup had ordered this memory; of a read: how many barriers there had been */
     uint32_t turn;  /* the same of the SIMD-group; of a read: how many of its operations */
     uint32_t time;
@@ -32,6 +34,7 @@ typedef struct cell {
 typedef struct shadow {
     cell *cells;
     size_t bytes; /* of the cells */
+    bool used;    /* by this launch */
 } shadow;
 
 /* How far a SIMD-group or threadgroup has come in ordering by atomic operations: the times of its last fence, of the fence
@@ -59,10 +62,11 @@ typedef struct pending {
 struct check_races {
     const check_run *run;
     uint32_t time, group;
+    uint32_t first, last; /* numbers of the launch's threadgroups; marks of earlier launches have smaller ones */
     uint32_t epoch[MEMORIES + 1], turn[MEMORIES + 1][MAX_SIMDGROUPS]; /* the last one: whatever they order */
     uint32_t last_barrier; /* time of the threadgroup's last barrier, whatever it orders */
     progress whole, simdgroup[MAX_SIMDGROUPS];
-    uint32_t *published; /* by threadgroup, as in progress */
+    uint32_t *published; /* by threadgroup from the first, as in progress */
     shadow threadgroup, ranges[CHECK_MAX_RANGES];
     bool shared[CHECK_MAX_RANGES]; /* ranges that may be written */
     pending pending;
@@ -70,21 +74,26 @@ struct check_races {
 
 /* ---- Making and ending ---- */
 
-static bool shadow_create(shadow *s, uint64_t size)
-{
-    uint64_t words = size / WORD + 2;
-    if (words > SIZE_MAX / sizeof(cell)) return false;
-    s->bytes = (size_t)words * sizeof(cell);
-    /* only touched pages cost memory */
-    void *memory = mmap(NULL, s->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) return false;
-    s->cells = memory;
-    return true;
-}
-
 static void shadow_destroy(shadow *s)
 {
     if (s->cells) munmap(s->cells, s->bytes);
+    *s = (shadow){0};
+}
+
+/* Has room for `size` bytes of memory afterwards; what an earlier launch left there may stay. */
+static bool shadow_use(shadow *s, uint64_t size)
+{
+    uint64_t words = size / WORD + 2;
+    s->used = true;
+    if (words > SIZE_MAX / sizeof(cell)) return false;
+    size_t bytes = (size_t)words * sizeof(cell);
+    if (s->bytes >= bytes) return true;
+    shadow_destroy(s);
+    /* only touched pages cost memory */
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) return false;
+    *s = (shadow){memory, bytes, true};
+    return true;
 }
 
 static bool overlaps(const check_range *a, const check_range *b)
@@ -104,44 +113,31 @@ static void find_shared(check_races *races, const check_run *run)
         written[range++] = argument->writable || argument->kind != TOMBAC_ARGUMENT_BUFFER || argument->members;
     }
     for (size_t i = range; i < run->range_count; i++) written[i] = true;
+    memset(races->shared, 0, sizeof races->shared);
     for (size_t i = 0; i < run->range_count; i++)
         for (size_t k = 0; k < run->range_count && !races->shared[i]; k++)
             races->shared[i] = written[k] && (i == k || overlaps(&run->ranges[i], &run->ranges[k]));
 }
 
 /* A buffer that several arguments name has one shadow. */
-static bool create_shadows(check_races *races, const check_run *run)
+static bool use_shadows(check_races *races, const check_run *run)
 {
-    bool good = shadow_create(&races->threadgroup, run->request->threadgroup_memory);
+    bool good = shadow_use(&races->threadgroup, run->request->threadgroup_memory);
+    for (size_t i = 0; i < CHECK_MAX_RANGES; i++) races->ranges[i].used = false;
     for (size_t i = 0; i < run->range_count && good; i++) {
         bool first = true;
         for (size_t k = 0; k < i; k++)
             if (run->ranges[k].begin == run->ranges[i].begin && run->ranges[k].size == run->ranges[i].size) first = false;
-        if (races->shared[i] && first) good = shadow_create(&races->ranges[i], run->ranges[i].size);
+        if (races->shared[i] && first) good = shadow_use(&races->ranges[i], run->ranges[i].size);
     }
     return good;
 }
 
-tombac_status check_races_create(const check_run *run, check_races **out, tombac_error **error)
+static size_t shadow_bytes(const check_races *races)
 {
-    const char *wanted = getenv("TOMBAC_RACES");
-    *out = NULL;
-    if (wanted && !strcmp(wanted, "0")) return TOMBAC_OK;
-    check_races *races = calloc(1, sizeof *races);
-    if (!races) return tb_fail_memory(error);
-    races->run = run;
-    races->time = 1;
-    const uint32_t *groups = run->dispatch.threadgroups_per_grid;
-    uint64_t count = (uint64_t)groups[0] * groups[1] * groups[2];
-    races->published = count < UINT32_MAX ? calloc((size_t)count + 2, sizeof *races->published) : NULL;
-    find_shared(races, run);
-    if (!races->published || !create_shadows(races, run)) {
-        check_races_destroy(races);
-        return tb_fail(error, TOMBAC_ERROR_MEMORY,
-            "no memory to look for data races in buffers of this size; TOMBAC_RACES=0 turns that off");
-    }
-    *out = races;
-    return TOMBAC_OK;
+    size_t bytes = races->threadgroup.bytes;
+    for (size_t i = 0; i < CHECK_MAX_RANGES; i++) bytes += races->ranges[i].bytes;
+    return bytes;
 }
 
 void check_races_destroy(check_races *races)
@@ -153,12 +149,71 @@ void check_races_destroy(check_races *races)
     free(races);
 }
 
+/* The set that the last launch of the kernel left, with all counts at their start, or a new one. */
+static check_races *take_spare(check_code *code, uint64_t threadgroups)
+{
+    pthread_mutex_lock(&code->lock);
+    check_races *spare = code->spare_races;
+    code->spare_races = NULL;
+    pthread_mutex_unlock(&code->lock);
+    if (spare && threadgroups >= UINT32_MAX - spare->last) {
+        check_races_destroy(spare);
+        spare = NULL;
+    }
+    check_races *races = spare ? spare : calloc(1, sizeof *races);
+    if (!races) return NULL;
+    uint32_t last = races->last;
+    free(races->published);
+    memset(races, 0, offsetof(check_races, threadgroup)); /* the shadows stay */
+    races->pending.access.size = 0;
+    races->first = last + 1;
+    races->last = last + (uint32_t)threadgroups;
+    return races;
+}
+
+tombac_status check_races_open(check_run *run, tombac_error **error)
+{
+    const uint32_t *groups = run->dispatch.threadgroups_per_grid;
+    uint64_t count = (uint64_t)groups[0] * groups[1] * groups[2];
+    if (!run->code->watches_races) return TOMBAC_OK;
+    check_races *races = count < UINT32_MAX ? take_spare(run->code, count) : NULL;
+    if (!races) return tb_fail_memory(error);
+    races->run = run;
+    races->time = 1;
+    races->published = calloc((size_t)count + 1, sizeof *races->published);
+    find_shared(races, run);
+    if (!races->published || !use_shadows(races, run)) {
+        check_races_destroy(races);
+        return tb_fail(error, TOMBAC_ERROR_MEMORY,
+            "no memory to look for data races in buffers of this size; TOMBAC_RACES=0 turns that off");
+    }
+    run->races = races;
+    return TOMBAC_OK;
+}
+
+void check_races_close(check_run *run)
+{
+    check_code *code = run->code;
+    check_races *races = run->races;
+    if (!races) return;
+    if (shadow_bytes(races) <= SPARE_BYTES) {
+        pthread_mutex_lock(&code->lock);
+        if (!code->spare_races) {
+            code->spare_races = races;
+            races = NULL;
+        }
+        pthread_mutex_unlock(&code->lock);
+    }
+    check_races_destroy(races);
+    run->races = NULL;
+}
+
 /* ---- Events ---- */
 
 void check_races_begin(check_races *races, const check_run *run)
 {
     const uint32_t *at = run->dispatch.threadgroup_position_in_grid, *groups = run->dispatch.threadgroups_per_grid;
-    races->group = 1 + at[0] + groups[0] * (at[1] + groups[1] * at[2]);
+    races->group = races->first + at[0] + groups[0] * (at[1] + groups[1] * at[2]);
     races->last_barrier = 0;
     races->whole = (progress){0};
     memset(races->simdgroup, 0, sizeof races->simdgroup);
@@ -219,7 +274,7 @@ static void operate(check_races *races, const tb_check_thread *shared, bool orde
         both[i]->published = both[i]->fence;
         both[i]->operation = races->time;
     }
-    races->published[races->group] = races->whole.published;
+    races->published[races->group - races->first] = races->whole.published;
     if (ordered) fence(races, shared);
 }
 
@@ -230,8 +285,8 @@ static void thread_position(const check_run *run, uint32_t group, uint32_t threa
     const tb_dispatch *d = &run->dispatch;
     for (int i = 0; i < 3; i++) {
         uint32_t groups = d->threadgroups_per_grid[i], size = d->dispatch_threads_per_threadgroup[i];
-        g[i] = i < 2 ? (group - 1) % groups : group - 1;
-        group = (group - 1) / groups + 1;
+        g[i] = i < 2 ? group % groups : group;
+        group /= groups;
         uint64_t left = d->threads_per_grid[i] - (uint64_t)g[i] * size;
         uint32_t width = left < size ? (uint32_t)left : size;
         p[i] = i < 2 ? thread % width : thread;
@@ -269,7 +324,6 @@ static void describe_target(const check_races *races, uint64_t address, int memo
 
 static void report(const access *a, const mark *m, bool earlier_wrote)
 {
-    static const char *const verbs[] = {"reads", "writes", "does an atomic operation on"};
     check_thread *thread = a->thread;
     const check_races *races = thread->run->races;
     char target[200], group[80] = "";
@@ -277,10 +331,10 @@ static void report(const access *a, const mark *m, bool earlier_wrote)
     const tb_check_place *other =
         (const tb_check_place *)(const void *)((const char *)(const void *)thread->run->code->info + m->place);
     describe_target(races, a->address, a->memory, target, sizeof target);
-    thread_position(thread->run, m->group, m->thread, p, g);
+    thread_position(thread->run, m->group - races->first, m->thread, p, g);
     if (m->group != races->group) snprintf(group, sizeof group, " of threadgroup %u,%u,%u", g[0], g[1], g[2]);
     check_stop(thread, TOMBAC_ERROR_KERNEL, a->place,
-        "data race: the kernel %s %" PRIu64 " bytes at %s, which thread %u,%u,%u%s %s at %s:%u; %s", verbs[a->kind],
+        "data race: the kernel %s %" PRIu64 " bytes at %s, which thread %u,%u,%u%s %s at %s:%u; %s", check_verb(a->kind),
         a->size, target, p[0], p[1], p[2], group,
         m->atomic ? "changed by an atomic operation" : earlier_wrote ? "wrote" : "read", file_name(other->file),
         other->line, reason(races, m, thread->shared.index, a->memory));
@@ -293,7 +347,7 @@ static bool is_ordered(const check_races *races, const mark *m, bool read, const
     int by = read ? MEMORIES : memory;
     if (m->group != races->group) {
         if (memory == THREADGROUP) return true; /* another threadgroup's memory */
-        return races->published[m->group] > m->time && races->whole.acquired;
+        return races->published[m->group - races->first] > m->time && races->whole.acquired;
     }
     uint32_t simdgroup = m->thread / TB_SIMD_WIDTH;
     if (m->thread == now->index || m->epoch != races->epoch[by]) return true;
@@ -303,7 +357,7 @@ static bool is_ordered(const check_races *races, const mark *m, bool read, const
 
 static bool races_with(const check_races *races, const mark *m, bool read, const mark *now, const access *a)
 {
-    return m->group && (m->bytes & now->bytes) && !(m->atomic && now->atomic) &&
+    return m->group >= races->first && (m->bytes & now->bytes) && !(m->atomic && now->atomic) &&
            !is_ordered(races, m, read, &a->thread->shared, a->memory);
 }
 
@@ -312,7 +366,7 @@ static void note_read(const check_races *races, cell *c, const mark *now, const 
     for (int i = 0; i < 2; i++) {
         mark *m = &c->read[i];
         bool own = m->group == now->group && m->thread == now->thread && (m->bytes & ~now->bytes) == 0;
-        if (!m->group || own || (is_ordered(races, m, true, thread, memory) && (m->bytes & ~now->bytes) == 0)) {
+        if (m->group < races->first || own || (is_ordered(races, m, true, thread, memory) && (m->bytes & ~now->bytes) == 0)) {
             *m = *now;
             m->epoch = races->epoch[MEMORIES];
             m->turn = races->turn[MEMORIES][thread->simdgroup];
@@ -379,7 +433,7 @@ static bool find_cells(const check_races *races, const tb_check_thread *thread, 
     for (size_t i = 0; i < run->range_count; i++) {
         if (a->address - run->ranges[i].begin >= run->ranges[i].size) continue;
         a->begin = run->ranges[i].begin;
-        a->cells = races->ranges[i].cells;
+        a->cells = races->ranges[i].used ? races->ranges[i].cells : NULL;
         if (a->cells || !races->shared[i]) return a->cells;
     }
     return false;

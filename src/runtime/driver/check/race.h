@@ -30,9 +30,10 @@ typedef struct check_run check_run;
 typedef struct check_thread check_thread;
 typedef struct check_races check_races;
 
-/* For a launch whose ranges are known; *races is NULL where the environment says that races are not to be looked for
- * (TOMBAC_RACES=0). */
-tombac_status check_races_create(const check_run *run, check_races **races, tombac_error **error);
+/* For a launch whose ranges are known: run->races, which stays NULL where the environment says that races are not to be looked for
+ * (TOMBAC_RACES=0). A set is kept for the next launch of the kernel, if it is small. */
+tombac_status check_races_open(check_run *run, tombac_error **error);
+void check_races_close(check_run *run);
 void check_races_destroy(check_races *races);
 
 /* A threadgroup begins. */

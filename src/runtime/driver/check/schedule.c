@@ -26,6 +26,12 @@ bool check_deadline_passed(const check_run *run)
 
 /* ---- On a thread's stack ---- */
 
+static void settle(check_thread *thread)
+{
+    check_unset_settle(thread);
+    check_races_settle(thread);
+}
+
 static void leave(check_thread *thread)
 {
     check_fiber_switch(thread->fiber, &thread->run->scheduler);
@@ -57,7 +63,7 @@ static void run_thread(void *argument)
     check_run *run = thread->run;
     check_fiber_arrived(&run->scheduler);
     run->code->entry(&run->dispatch, run->arguments, &thread->shared);
-    check_races_settle(thread);
+    settle(thread);
     thread->state = CHECK_ENDED;
     for (;;) leave(thread);
 }
@@ -69,7 +75,7 @@ static void run_all(void *argument)
     check_fiber_arrived(&run->scheduler);
     for (uint32_t i = 0; i < run->thread_count; i++) {
         run->code->entry(&run->dispatch, run->arguments, &run->threads[i].shared);
-        check_races_settle(&run->threads[i]);
+        settle(&run->threads[i]);
     }
     for (;;) check_fiber_switch(&run->stacks.fibers[0], &run->scheduler);
 }
@@ -78,7 +84,7 @@ uint64_t tombac_check_wait(
     tb_check_thread *shared, const tb_check_site *site, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
     check_thread *thread = (check_thread *)shared;
-    check_races_settle(thread);
+    settle(thread);
     thread->site = site;
     thread->operands[0] = a;
     thread->operands[1] = b;
@@ -93,7 +99,7 @@ void tombac_check_tick(tb_check_thread *shared, const tb_check_place *place)
 {
     check_thread *thread = (check_thread *)shared;
     shared->countdown = CHECK_COUNTDOWN;
-    check_races_settle(thread);
+    settle(thread);
     if (check_deadline_passed(thread->run)) {
         check_stop(thread, TOMBAC_ERROR_TIMEOUT, place, "the kernel was stopped in a loop after %g s",
             thread->run->request->time_limit);
