@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MAX_BUFFERS = 5, MAX_SCALARS = 5, MAX_ROUNDS = 101 };
+enum { MAX_BUFFERS = 5, MAX_SCALARS = 5, MAX_ROUNDS = 101, MAX_COPIES = 64 };
 
 typedef union bench_scalar {
     float f;
@@ -100,12 +100,13 @@ enum { PEER_COUNT = 6 };
 typedef struct bench_row {
     const bench_case *c;
     bench_result results[PEER_COUNT][2];
+    double copies; /* what independent copies gain; 0: not measured */
 } bench_row;
 
 extern const bench_peer *const bench_peers[PEER_COUNT];
 
 typedef struct bench_settings {
-    unsigned rounds, cores;
+    unsigned rounds, cores, copies; /* copies: that are measured at a time, 1: none */
     double sample_seconds; /* a sample repeats a run for at least so long */
     bool processor_time;   /* of all threads, instead of wall clock: for machines that are not quiet */
     const char *filter;
@@ -114,6 +115,9 @@ typedef struct bench_settings {
 
 /* Measures one case; false if a result was wrong or Tombac could not run it (said on standard error). */
 bool bench_measure(const bench_case *c, const bench_settings *settings, bench_row *row);
+/* How many times the work of one copy of Tombac on one thread settings->copies of them do in the same time (copies.c); 0: not
+ * measured. */
+double bench_copies(const bench_case *c, const bench_settings *settings);
 /* Prints a line of the table, its head before, and the summary after. */
 void bench_print_head(const bench_settings *settings);
 void bench_print_row(const bench_row *row);

@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
-"""Kernels on an NVIDIA GPU through Tombac, unmodified ggml ones and those of bench/kernels, against PyTorch in the same process.
+"""Kernels on an NVIDIA GPU through Tombac, unmodified ones of ggml and MLX and those of bench/kernels, against PyTorch and nvcc in the same process.
 
-Usage: device.py [--build FOLDER] [--checkout GGML] [--device cuda] [--filter EXPRESSION] [--rounds N] [--json FILE] [--fill]
+Usage: device.py [--build FOLDER] [--checkout GGML] [--mlx MLX] [--device cuda] [--filter EXPRESSION] [--rounds N] [--peers FOLDER] [--json FILE]
+                 [--fill]
 
-Times are medians of interleaved rounds after a warm-up, on fresh random data: of a peer the GPU's own (events round ten calls), of
-Tombac what each further launch adds to a sequence. Every result is compared with one computed by PyTorch in double precision where that is possible; a wrong one fails the run. Without PyTorch there is nothing to
-compare with, and the program says so and ends. `--fill` only compiles the kernels, for a machine that has no compiler (tests/device).
+The kernels of bench/kernels have peers in CUDA C, bench/cuda, the same kernels compiled by `nvcc -O3` (nvcc.py; --peers is where). Times
+are medians of interleaved rounds after a warm-up, on fresh random data: of a peer the GPU's own (events round as many calls as take 20
+ms), of Tombac what each further launch adds to a sequence of that length. Every result, of the peers in CUDA C too, is compared with one
+computed by PyTorch in double precision where that is possible; a wrong one fails the run. Without PyTorch there is nothing to compare
+with, and the program says so and ends. `--fill` only compiles the kernels, for a machine that has no compiler (tests/device).
 The last lines measure what a launch costs: the host's time for one empty kernel, and for each of many in a sequence."""
 import argparse
 import ctypes as c
 import importlib.util
 import json
+import math
 import pathlib
 import re
 import statistics
@@ -25,61 +29,13 @@ spec = importlib.util.spec_from_file_location("bench_ggml", ROOT / "bench/ggml.p
 bench_ggml = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(bench_ggml)
 from ggml import extents, fields, strides  # noqa: E402
+import nvcc  # noqa: E402
+import own_cases  # noqa: E402
 import quants  # noqa: E402
+from own_cases import FILL, Case, random, rng  # noqa: E402
 
 short, integer = np.int16, np.int32
 EMPTY = "#include <metal_stdlib>\nkernel void empty(uint i [[thread_position_in_grid]]) {}\n"
-rng = np.random.default_rng(7)
-FILL = "--fill" in sys.argv
-
-
-class Case:
-    """What to launch, the work it does, and a function from its arrays (torch, on the GPU) to the right result and to a peer."""
-    def __init__(self, name, source, kernel, arguments, output, groups, group, expected, peer=None, peer_name="", moved=0, operations=0,
-                 constants=None, shared=None, tolerance=1e-4):
-        self.__dict__.update(locals())
-
-
-def random(*shape, kind=np.float32, scale=1.0):
-    if FILL:
-        return np.broadcast_to(np.zeros((), kind), shape)  # the size of the data, but no data
-    return (rng.standard_normal(shape, np.float32) * np.float32(scale)).astype(kind)
-
-
-# ---- The kernels of bench/kernels ----
-
-def own(name):
-    return ROOT / "bench/kernels" / f"{name}.metal"
-
-
-def streaming_cases(n):
-    x, y = random(n), random(n)
-    yield Case("saxpy", own("saxpy"), "saxpy", {0: x, 1: y, 2: np.float32(0.5), 3: np.uint32(n)}, 1, (n // 256, 1, 1), (256, 1, 1),
-               lambda t, a: a[0].double() * 0.5 + a[1].double(), lambda t, a: lambda: t.add(a[1], a[0], alpha=0.5), "torch.add",
-               moved=12 * n)
-    yield Case("copy4", own("copy4"), "copy4", {0: x.reshape(-1, 4), 1: np.zeros_like(x)}, 1, (n // 1024, 1, 1), (256, 1, 1),
-               lambda t, a: a[0].double().flatten(), lambda t, a: lambda: a[1].copy_(a[0].flatten()), "torch copy", moved=8 * n)
-    yield Case("reduce_simd", own("reduce"), "reduce_simd", {0: x, 1: np.zeros(n // 1024, np.float32)}, 1, (n // 1024, 1, 1), (1024, 1, 1),
-               lambda t, a: a[0].double().reshape(-1, 1024).sum(1), lambda t, a: lambda: a[0].reshape(-1, 1024).sum(1), "torch.sum",
-               moved=4 * n)
-    columns = 4096
-    rows = n // columns
-    matrix, weight, bias = x.reshape(rows, columns), random(columns), random(columns)
-    yield Case("softmax", own("softmax"), "softmax", {0: matrix, 1: np.zeros_like(matrix), 2: np.uint32(columns)}, 1, (rows, 1, 1),
-               (512, 1, 1), lambda t, a: a[0].double().softmax(1), lambda t, a: lambda: a[0].softmax(1), "torch.softmax", moved=8 * n)
-    yield Case("layer_norm", own("layer_norm"), "layer_norm",
-               {0: matrix, 1: weight, 2: bias, 3: np.zeros_like(matrix), 4: np.uint32(columns), 5: np.float32(1e-5)}, 3, (rows, 1, 1),
-               (512, 1, 1), lambda t, a: t.nn.functional.layer_norm(a[0].double(), (columns,), a[1].double(), a[2].double(), 1e-5),
-               lambda t, a: lambda: t.nn.functional.layer_norm(a[0], (columns,), a[1], a[2], 1e-5), "torch layer_norm", moved=8 * n)
-
-
-def product_cases(n):
-    for kind, suffix, tolerance in ((np.float32, "", 1e-5), (np.float16, "_half", 1e-4)):
-        a, b = random(n, n, kind=kind), random(n, n, kind=kind)
-        yield Case(f"matmul_simdgroup{suffix} {n}", own("matmul_simdgroup"), f"matmul_simdgroup{suffix}",
-                   {0: a, 1: b, 2: np.zeros((n, n), np.float32), 3: np.uint32(n)}, 2, (n // 64, n // 64, 1), (128, 1, 1),
-                   lambda t, x: x[0].double() @ x[1].double(), lambda t, x: lambda: x[0] @ x[1], "cuBLAS", operations=2 * n ** 3,
-                   tolerance=tolerance)
 
 
 # ---- ggml ----
@@ -178,9 +134,26 @@ def ggml_attention(source):
                    constants=constants, shared={0: (memory + 15) // 16 * 16}, tolerance=5e-3)
 
 
-def all_cases(checkout):
-    yield lambda: streaming_cases(1 << 27)
-    yield lambda: product_cases(4096)
+# ---- MLX ----
+
+def mlx_products(checkout, n):
+    """As MLX's host code dispatches it on its large devices (Max and Ultra)."""
+    source = checkout / "mlx/backend/metal/kernels/steel/gemm/kernels/steel_gemm_fused.metal"
+    tile, depth, wm, wn = 64, 16, 1, 2
+    a, b = random(n, n, kind=np.float16), random(n, n, kind=np.float16)
+    args = {"M": n, "N": n, "K": n, "lda": n, "ldb": n, "ldd": n, "tiles_n": n // tile, "tiles_m": n // tile, "batch_stride_a": 0,
+            "batch_stride_b": 0, "batch_stride_d": 0, "swizzle_log": 0, "gemm_k_iterations_aligned": n // depth, "batch_ndim": 1}
+    constants = dict(has_batch=False, use_out_source=False, do_axpby=False, align_M=True, align_N=True, align_K=True)
+    yield Case(f"mlx steel_gemm f16 {n}", source, f"steel_gemm_fused_nn_float16_float16_bm{tile}_bn{tile}_bk{depth}_wm{wm}_wn{wn}",
+               {0: a, 1: b, 3: np.zeros((n, n), np.float16), 4: args}, 3, (n // tile, n // tile, 1), (32, wn, wm),
+               lambda t, x: x[0].double() @ x[1].double(), lambda t, x: lambda: x[0] @ x[1], "cuBLAS f16", operations=2 * n ** 3,
+               tolerance=5e-3, constants={k: np.bool_(v) for k, v in constants.items()}, folder=checkout)
+
+
+def all_cases(checkout, mlx):
+    yield from own_cases.all_cases()
+    if mlx:
+        yield lambda: mlx_products(pathlib.Path(mlx), 4096)
     if checkout:
         source = pathlib.Path(checkout) / "src/ggml-metal/ggml-metal.metal"
         yield lambda: ggml_rows(source)
@@ -190,53 +163,129 @@ def all_cases(checkout):
 
 # ---- Measuring ----
 
-def events(torch, function, rounds):
-    """Seconds of each round on torch's stream."""
+def events(torch, function, count):
+    """Seconds of each of `count` calls on torch's stream."""
     begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     begin.record()
-    for _ in range(rounds):
+    for _ in range(count):
         function()
     end.record()
     end.synchronize()
-    return begin.elapsed_time(end) / 1e3 / rounds
+    return begin.elapsed_time(end) / 1e3 / count
 
 
-def run_case(torch, case, metal, rounds):
-    """A row of the table."""
-    arrays = {i: v for i, v in case.arguments.items() if isinstance(v, np.ndarray) and v.ndim}
+def calls(seconds):
+    """How many take 20 ms, so that the host's own time does not matter."""
+    return min(max(int(20e-3 / max(seconds, 1e-6)), 4), 200)
+
+
+def tensor(torch, array):
+    """On the GPU; unsigned integers of 32 bits as signed ones."""
+    array = np.ascontiguousarray(array)
+    return torch.from_numpy(array.view(np.int32) if array.dtype == np.uint32 else array).cuda()
+
+
+def doubles(torch, values, unsigned):
+    """Several results as one vector, for comparing."""
+    flat = [v.reshape(-1).long() & 0xffffffff if unsigned else v.reshape(-1) for v in values]
+    return torch.cat([v.double() for v in flat])
+
+
+class Check:
+    """What a case's outputs must be."""
+    def __init__(self, torch, case, tensors):
+        expected = case.expected(torch, tensors)
+        self.torch, self.case = torch, case
+        self.outputs = case.output if isinstance(case.output, tuple) else (case.output,)
+        self.expected = doubles(torch, expected if isinstance(expected, tuple) else (expected,), False)
+        self.unsigned = case.arguments[self.outputs[0]].dtype == np.uint32
+
+    def error(self, results):
+        return self.case.error(self.torch, doubles(self.torch, results, self.unsigned), self.expected)
+
+
+def nvcc_peer(torch, case, tensors, peers, check):
+    """A function that launches the kernel in CUDA C, and its error; or None, None."""
+    if not case.cuda or not peers:
+        return None, None
+    outputs = {i: tensors[i].clone() for i in check.outputs}
+    arguments = [outputs.get(i, tensors.get(i, v)) for i, v in case.arguments.items() if isinstance(i, int)]
+    function = peers.launch(case.cuda, case.kernel, arguments, case.groups, case.group)
+    if not function:
+        return None, None
+    function()
+    return function, check.error(outputs.values())
+
+
+def run_tombac(torch, case, metal, check):
+    """A function that measures it, the seconds of code that is not specialised, and its error."""
     given = {i: v for i, v in case.arguments.items() if isinstance(i, int)}
-    tensors = {i: torch.from_numpy(v).cuda() for i, v in arrays.items() if v.dtype != np.uint8}
     run, read = metal.launch(case.kernel, given, case.groups, case.group, case.constants or {}, case.shared or {})
     run.once()
-    result = read(case.output).copy()
+    results = [read(i).copy() for i in check.outputs]
     generic = min(run() for _ in range(3))
     run.settle()
+    for i in check.outputs:
+        run.restore(i)
     run.once()
-    if not arrays[case.output].any() and result.tobytes() != read(case.output).tobytes():  # else it works in place
+    error = check.error([tensor(torch, r) for r in results])
+    if any(r.tobytes() != read(i).tobytes() for r, i in zip(results, check.outputs)):
         print(f"{case.name}: specialised code gives other bits", flush=True)
-    expected = case.expected(torch, tensors)
-    found = torch.from_numpy(result).cuda().double().reshape(expected.shape)
-    scale = expected.double().pow(2).mean().sqrt().item()
-    error = ((found - expected).abs().max() / scale).item()
-    peer = case.peer(torch, tensors) if case.peer else None
-    mine, others = [], []
+        error = math.inf
+    return run, generic, error
+
+
+def run_case(torch, case, metal, rounds, peers):
+    """A row of the table."""
+    tensors = {i: tensor(torch, v) for i, v in case.arguments.items() if isinstance(v, np.ndarray) and v.ndim}
+    check = Check(torch, case, tensors)
+    run, generic, error = run_tombac(torch, case, metal, check)
+    functions = {"nvcc": None, "peer": case.peer(torch, tensors) if case.peer else None}
+    functions["nvcc"], nvcc_error = nvcc_peer(torch, case, tensors, peers, check)
+    counts = {name: calls(events(torch, f, 2)) for name, f in functions.items() if f}
+    mine, others = [], {name: [] for name in counts}
     for i in range(rounds + 1):
         mine.append(run())
-        if peer:
-            others.append(events(torch, peer, 10))
-    seconds, other = statistics.median(mine[1:]), statistics.median(others[1:]) if peer else None
-    return {"name": case.name, "seconds": seconds, "seconds_not_specialised": generic, "error": error, "right": error <= case.tolerance, "peer": case.peer_name,
-            "peer_seconds": other, "gigabytes_per_second": case.moved / seconds / 1e9 if case.moved else None,
+        for name, count in counts.items():
+            others[name].append(events(torch, functions[name], count))
+    seconds = statistics.median(mine[1:])
+    others = {name: statistics.median(times[1:]) for name, times in others.items()}
+    right = error <= case.tolerance and (nvcc_error is None or nvcc_error <= case.tolerance)
+    return {"name": case.name, "seconds": seconds, "seconds_not_specialised": generic, "error": error, "right": right,
+            "peer": case.peer_name, "peer_seconds": others.get("peer"), "nvcc_seconds": others.get("nvcc"), "nvcc_error": nvcc_error,
+            "gigabytes_per_second": case.moved / seconds / 1e9 if case.moved else None,
             "teraflops": case.operations / seconds / 1e12 if case.operations else None}
 
 
+HEADING = (f"{'kernel':28}{'ms':>9}{'GB/s':>8}{'of copy':>9}{'TFLOP/s':>9}  {'peer':16}{'ms':>9}{'x':>7}{'nvcc ms':>9}{'x':>7}{'error':>10}")
+
+
+def show(r, copy):
+    rate, work = r["gigabytes_per_second"], r["teraflops"]
+
+    def against(seconds):
+        return f"{seconds * 1e3:9.3f}{seconds / r['seconds']:7.2f}" if seconds else f"{'-':>9}{'-':>7}"
+    print(f"{r['name']:28}{r['seconds'] * 1e3:9.3f}{f'{rate:.0f}' if rate else '-':>8}{f'{rate / copy:.2f}' if rate else '-':>9}"
+          f"{f'{work:.1f}' if work else '-':>9}  {r['peer']:16}{against(r['peer_seconds'])}{against(r['nvcc_seconds'])}"
+          f"{r['error']:10.1e}{'' if r['right'] else '  WRONG'}", flush=True)
+
+
+def against_nvcc(rows):
+    """How many times as fast as CUDA C: the geometric mean and the least."""
+    factors = {r["name"]: r["nvcc_seconds"] / r["seconds"] for r in rows if r["nvcc_seconds"]}
+    if not factors:
+        return None
+    least = min(factors, key=factors.get)
+    return {"kernels": len(factors), "geometric_mean": statistics.geometric_mean(factors.values()), "least": [least, factors[least]]}
+
+
 def run_sequence(metal, launch, count):
-    """Seconds until `count` launches that follow each other are submitted, and until they have ended."""
+    """Seconds until `count` recorded launches that follow each other are submitted, and until they have ended."""
     sequence, operation = c.c_void_p(), c.c_void_p()
-    begin = time.perf_counter()
     metal.call("sequence_begin", metal.device, c.byref(sequence))
     for _ in range(count):
         metal.lib.tombac_sequence_add(sequence, launch, None)
+    begin = time.perf_counter()
     metal.call("sequence_end", sequence, c.byref(operation))
     middle = time.perf_counter()
     metal.call("operation_wait", operation, c.c_double(-1))
@@ -263,17 +312,19 @@ def main():
     options = argparse.ArgumentParser()
     options.add_argument("--build", default=ROOT / "build")
     options.add_argument("--checkout")
+    options.add_argument("--mlx")
     options.add_argument("--device", default="cuda")
     options.add_argument("--filter", default="")
     options.add_argument("--rounds", type=int, default=9)
+    options.add_argument("--peers", default=ROOT / "bench/cuda")
     options.add_argument("--json")
     options.add_argument("--fill", action="store_true")
     o = options.parse_args()
     libraries, rows = {}, []
 
-    def open_source(path):
+    def open_source(path, folder=None):
         if path not in libraries:
-            folder = pathlib.Path(o.checkout) / "src" if o.checkout else path.parent
+            folder = folder or (pathlib.Path(o.checkout) / "src" if o.checkout else path.parent)
             libraries[path] = Timed(o.build, path, folder, o.device)
         return libraries[path]
 
@@ -283,11 +334,10 @@ def main():
             run, read = super().launch(*arguments)
             handle = self.last_launch
 
-            def timed():  # long enough, 20 ms, for the host's own time not to matter
-                some = max(run_sequence(self, handle, 4)[1] / 4, 1e-6)
-                count = min(max(int(20e-3 / some), 4), 200)
+            def timed():
+                count = calls(run_sequence(self, handle, 4)[1] / 4)
                 return (run_sequence(self, handle, count + 2)[1] - run_sequence(self, handle, 2)[1]) / count
-            timed.once, timed.settle = run, run.settle
+            timed.once, timed.settle, timed.restore = run, run.settle, run.restore
             return timed, read
 
     empty = pathlib.Path("/tmp/tombac-empty.metal")
@@ -301,30 +351,30 @@ def main():
         target = torch.empty_like(source)
         copy = 8 * source.numel() / min(events(torch, lambda: target.copy_(source), 5) for _ in range(3)) / 1e9
         print(f"{torch.cuda.get_device_name(0)}, {time.strftime('%Y-%m-%d')}; a copy on the GPU moves {copy:.0f} GB/s; medians of {o.rounds}")
-        print(f"{'kernel':28}{'ms':>9}{'GB/s':>8}{'of copy':>9}{'TFLOP/s':>9}  {'peer':16}{'ms':>9}{'x':>7}{'error':>10}", flush=True)
+        print(HEADING, flush=True)
+        peers = nvcc.Peers(o.peers, torch)
         del source, target
-    for group in all_cases(o.checkout):
+    for group in all_cases(o.checkout, o.mlx):
         for case in group():
             if not re.search(o.filter, case.name):
                 continue
-            metal = open_source(case.source)
+            metal = open_source(case.source, case.folder)
             if o.fill:  # nothing is computed, so small buffers will do
                 given = {i: v if isinstance(v, dict) or np.ndim(v) == 0 else np.zeros(64, np.uint8)
                          for i, v in case.arguments.items() if isinstance(i, int)}
                 metal.launch(case.kernel, given, case.groups, case.group, case.constants or {}, case.shared or {})[0].settle()
                 continue
-            r = run_case(torch, case, metal, o.rounds)
-            rows.append(r)
-            rate, work, peer = r["gigabytes_per_second"], r["teraflops"], r["peer_seconds"]
-            factor = f"{peer / r['seconds']:.2f}" if peer else "-"
-            print(f"{r['name']:28}{r['seconds'] * 1e3:9.3f}{f'{rate:.0f}' if rate else '-':>8}{f'{rate / copy:.2f}' if rate else '-':>9}"
-                  f"{f'{work:.1f}' if work else '-':>9}  {r['peer']:16}{f'{peer * 1e3:.3f}' if peer else '-':>9}"
-                  f"{factor:>7}{r['error']:10.1e}{'' if r['right'] else '  WRONG'}", flush=True)
+            rows.append(run_case(torch, case, metal, o.rounds, peers))
+            show(rows[-1], copy)
     costs = launch_costs(open_source(empty)) if not o.fill else open_source(empty).launch("empty", {}, (1, 1, 1), (32, 1, 1), {}, {})
     if not o.fill:
+        compared = against_nvcc(rows)
+        if compared:
+            print(f"against nvcc: {compared['geometric_mean']:.3f} times as fast (geometric mean of {compared['kernels']} kernels), "
+                  f"least {compared['least'][1]:.2f} ({compared['least'][0]})")
         print(f"an empty kernel, submitted and waited for: {costs[0] * 1e6:.1f} us; each of 1000 in a sequence: {costs[1] * 1e6:.2f} us")
         if o.json:
-            pathlib.Path(o.json).write_text(json.dumps({"copy": copy, "kernels": rows, "launch": costs}, indent=1) + "\n")
+            pathlib.Path(o.json).write_text(json.dumps({"copy": copy, "kernels": rows, "nvcc": compared, "launch": costs}, indent=1) + "\n")
     return any(not r["right"] for r in rows)
 
 

@@ -113,7 +113,15 @@ class Metal:
             found = c.string_at(data, like.nbytes)
             self.call("buffer_end_read", buffers[index])
             return np.frombuffer(found, like.dtype).reshape(like.shape)
+
+        def restore(index):
+            value = np.ascontiguousarray(arguments[index])
+            data = c.c_void_p()
+            self.call("buffer_begin_write", buffers[index], c.byref(data))
+            c.memmove(data, value.ctypes.data, value.nbytes)
+            self.call("buffer_end_write", buffers[index])
         run.settle = settle  # runs it, and waits for the code that is specialised for its arguments
+        run.restore = restore  # gives a buffer its first content again
         return run, read
 
 

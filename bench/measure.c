@@ -167,6 +167,7 @@ bool bench_measure(const bench_case *c, const bench_settings *settings, bench_ro
             measure_form(c, &d, settings, row, 1);
         else
             for (unsigned i = 0; i < PEER_COUNT; i++) row->results[i][1].missing = "one core";
+        row->copies = bench_copies(c, settings);
     } else {
         fprintf(stderr, "bench: %s: out of memory\n", c->name);
     }

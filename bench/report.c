@@ -42,9 +42,9 @@ void bench_print_head(const bench_settings *settings)
     printf(
         "Times are the fastest sample in milliseconds%s; x: times as long as Tombac on as many threads.\n\n",
         settings->processor_time ? " of processor time" : "");
-    printf("%-22s|%9s%7s |%9s%6s |%9s%6s |%9s%7s |%9s%6s |%9s%6s ||%9s%6s |%7s |%7s\n", "kernel", "tombac 1",
+    printf("%-22s|%9s%7s |%9s%6s |%9s%6s |%9s%7s |%9s%6s |%9s%6s ||%9s%6s%6s |%7s |%7s\n", "kernel", "tombac 1",
         "spread", "C", "x", "C fast", "x", "PoCL 1", "x", "OpenBLAS", "x",
-        "in C", "x", "tombac N", "1/N", "PoCL N",
+        "in C", "x", "tombac N", "1/N", "apart", "PoCL N",
         "BLAS N");
 }
 
@@ -88,6 +88,10 @@ void bench_print_row(const bench_row *row)
         printf(" ||%9.3f%6.2f", all->minimum * 1e3, one->minimum / all->minimum);
     else
         printf(" ||%15s", all->missing);
+    if (row->copies > 0)
+        printf("%6.2f", row->copies);
+    else
+        printf("%6s", "-");
     print_ratio(row, OPENCL);
     print_ratio(row, BLAS);
     putchar('\n');
@@ -128,8 +132,8 @@ static json_t *result_json(const bench_result *r)
 
 static json_t *row_json(const bench_row *row)
 {
-    json_t *object = json_pack(
-        "{s:s, s:f, s:f}", "kernel", row->c->name, "operations", row->c->operations, "bytes", row->c->bytes);
+    json_t *object = json_pack("{s:s, s:f, s:f, s:f}", "kernel", row->c->name, "operations", row->c->operations, "bytes",
+        row->c->bytes, "gain of copies", row->copies);
     for (unsigned peer = 0; peer < PEER_COUNT; peer++) {
         json_object_set_new(object, bench_peers[peer]->name,
             json_pack("{s:o, s:o}", "one thread", result_json(&row->results[peer][0]), "all cores",

@@ -16,7 +16,7 @@ static const char help[] =
     "  --quick         3 short rounds: for a look, not for figures\n"
     "  --threads N     cores of the second measurement; default: all; 1: none\n"
     "  --processor-time  processor time instead of wall clock, on one thread: for a machine that is\n"
-    "                  not quiet\n"
+    "                  not quiet; independent copies are measured all the same\n"
     "  --json FILE     write the results here as well\n"
     "  --list          the kernels' names\n"
     "Exit status: 0 measured and right, 1 a result is wrong or a kernel failed, 2 wrong usage.\n";
@@ -51,7 +51,7 @@ static void read_options(int count, char **arguments, bench_settings *settings)
         switch (code) {
         case 'f': settings->filter = optarg; break;
         case 'r': settings->rounds = number(optarg, MAX_ROUNDS); break;
-        case 't': settings->cores = number(optarg, 1024); break;
+        case 't': settings->cores = settings->copies = number(optarg, 1024); break;
         case 'j': settings->json = optarg; break;
         case 'p':
             settings->processor_time = true;
@@ -76,7 +76,7 @@ static void read_options(int count, char **arguments, bench_settings *settings)
 
 int main(int count, char **arguments)
 {
-    bench_settings settings = {.rounds = 15, .cores = processors(), .sample_seconds = 0.01};
+    bench_settings settings = {.rounds = 15, .cores = processors(), .copies = processors(), .sample_seconds = 0.01};
     read_options(count, arguments, &settings);
     bench_row *rows = calloc(bench_case_count, sizeof *rows);
     size_t measured = 0;

@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#define TB_ABI_VERSION 3 /* goes into artifacts; raise it when anything in this file changes */
+#define TB_ABI_VERSION 4 /* goes into artifacts; raise it when anything in this file changes */
 
 enum { TB_SIMD_WIDTH = 32, TB_MAX_THREADS_PER_THREADGROUP = 1024, TB_MAX_THREADGROUP_MEMORY = 32768 };
 enum { TB_MAX_BUFFERS = 31, TB_MAX_FUNCTION_CONSTANTS = 65536 }; /* indices count from 0 */
@@ -65,6 +65,8 @@ typedef struct tb_cpu_group {
     void *threadgroup_memory; /* base of the static threadgroup variables, 64-byte aligned, padded by 128 bytes */
     void *context;            /* per-SIMD-group state across barriers, `context_size` bytes for each SIMD-group */
     const uint32_t *stop;     /* loops look at it; not zero: TB_CPU_STOP is called */
+    void *general;            /* TB_CPU_GENERAL of the rest, where the object has TB_CPU_SHAPES; NULL: not there yet */
+    uint32_t tallies; /* bit n: argument n's address is that of a block of this worker alone (TB_CPU_TALLIES) */
 } tb_cpu_group;
 
 #define TB_CPU_ENTRY "tombac_cpu_threadgroup"
@@ -75,6 +77,25 @@ typedef struct tb_cpu_group {
 /* A constant in the object, if the code relies on buffers of less than 4 GiB (32-bit index arithmetic that may wrap). */
 #define TB_CPU_SMALL_BUFFERS "tombac_cpu_small_buffers"
 #define TB_CPU_MAX_SMALL_BUFFER (((uint64_t)1 << 32) - ((uint64_t)1 << 28))
+/* Arguments that the kernel only counts in: a constant in the object, one byte (tb_cpu_tally) for each of the first TB_CPU_TALLIES_MAX
+ * arguments; no such constant: none. Instead of the buffer a worker may be given a block of zeros, of the buffer's size and
+ * alignment, and combine its 32-bit words with the buffer's by this operation, unsigned, behind its last threadgroup, provided
+ * that no other argument's buffer has memory in common with it. */
+#define TB_CPU_TALLIES "tombac_cpu_tallies"
+enum { TB_CPU_TALLIES_MAX = 32 };
+typedef enum tb_cpu_tally {
+    TB_CPU_TALLY_NONE,
+    TB_CPU_TALLY_ADD,
+    TB_CPU_TALLY_OR,
+    TB_CPU_TALLY_XOR,
+    TB_CPU_TALLY_MAX
+} tb_cpu_tally;
+/* A constant in the object, if the code for threadgroups of any shape was left out: a set of numbers that says of which rows whole
+ * SIMD-groups may consist, 32 for rows of a multiple of 32 threads, w for rows of w threads, a power of two below. The code
+ * that was left out is in the artifact's section REST; what the compiler makes of it is an object with the function
+ * TB_CPU_GENERAL, whose address goes into tb_cpu_group. Threadgroups of other shapes must not be run without it. */
+#define TB_CPU_SHAPES "tombac_cpu_shapes"
+#define TB_CPU_GENERAL "tombac_cpu_general"
 /* Runs one whole threadgroup. */
 typedef void tb_cpu_entry(const tb_dispatch *dispatch, void *const *arguments, tb_cpu_group *group);
 

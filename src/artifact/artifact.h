@@ -1,6 +1,7 @@
 /* The .tombac file: one compiled kernel with its reflection and its code, or a bundle of several.
  *
- * A kernel's file has the sections MANIFEST and OBJECT. A bundle has an INDEX and, for each entry of its list "kernels" in that
+ * A kernel's file has the sections MANIFEST and OBJECT, and, if a part of the code was left out for the time being, REST, of
+ * which `tombac-cc finish` makes a file of the same kind. A bundle has an INDEX and, for each entry of its list "kernels" in that
  * order, a section KERNEL, which is a kernel's file in itself:
  *
  *     {"format": 1, "tombac": "0.1.0", "source": "vec_add.metal",
@@ -29,7 +30,8 @@ typedef enum tb_section_kind {
     TB_SECTION_MANIFEST = 1, /* JSON, see docs/architecture.md "Manifest" */
     TB_SECTION_OBJECT = 2,   /* ELF relocatable object for the engine and target that the manifest names */
     TB_SECTION_INDEX = 3,    /* JSON, above */
-    TB_SECTION_KERNEL = 4    /* a whole artifact */
+    TB_SECTION_KERNEL = 4,   /* a whole artifact */
+    TB_SECTION_REST = 5      /* LLVM bitcode of the code that was left out (abi.h, TB_CPU_SHAPES) */
 } tb_section_kind;
 
 typedef struct tb_section {

@@ -2,7 +2,7 @@
  *
  * The object is PTX text. Its first line is a comment that the driver reads:
  *
- *     // tombac cuda: FUNCTION RECORDS KIND KIND ...; ARGUMENT.OFFSET.SIZE ARGUMENT.OFFSET.SIZE ...
+ *     // tombac cuda: FUNCTION RECORDS KIND KIND ...; ARGUMENT.OFFSET.SIZE ARGUMENT.OFFSET.SIZE ...; FACTOR
  *
  * FUNCTION is the entry's name, RECORDS 1 where the kernel writes records (below), and each KIND tells how
  * an argument of the manifest is passed, in their order: "p" the device address (8 bytes), "v" by value (the
@@ -15,7 +15,9 @@
  * buffers begin at multiples of 16 bytes, and arguments hold multiples of 16 where the list after the
  * semicolon says: integers of SIZE bytes at OFFSET in argument number ARGUMENT of the manifest, which is
  * passed by value. It may also take fewer threads in a threadgroup than the second, which takes as many as
- * the manifest says. The global TB_CUDA_LITERALS, where there is one, lists the program's strings: pairs of
+ * the manifest says. With "; FACTOR" there is a third entry, FUNCTION and TB_CUDA_WIDE, for launches that the
+ * first could take: each of its threads does the work of FACTOR neighbours, so that its blocks have as many
+ * times fewer threads, whole SIMD-groups still. It is for grids that leave the GPU enough threads. The global TB_CUDA_LITERALS, where there is one, lists the program's strings: pairs of
  * address and size (uint64_t). */
 #ifndef TB_ARTIFACT_CUDA_H
 #define TB_ARTIFACT_CUDA_H
@@ -26,6 +28,7 @@
 
 #define TB_CUDA_ENTRY "tombac_cuda_kernel"
 #define TB_CUDA_GENERAL "_general"
+#define TB_CUDA_WIDE "_wide"
 #define TB_CUDA_LITERALS "tombac_cuda_literals"
 #define TB_CUDA_HEADER "// tombac cuda:"
 

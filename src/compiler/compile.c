@@ -7,6 +7,7 @@
 #include "compiler/check/check.h"
 #include "compiler/cpu/cpu.h"
 #include "compiler/cuda/cuda.h"
+#include "compiler/ir/support.h"
 #include "compiler/job.h"
 
 #include <llvm-c/ErrorHandling.h>
@@ -104,8 +105,10 @@ static tombac_status prepare(
     const cc_request *request, const front_kernel *kernel, cc_job *j, tb_text *diagnostics, tombac_error **error)
 {
     front_result result = {0};
+    tb_times_begin(request->times, "rewrite, clang");
     tombac_status status = front_compile(j->unit, kernel, false, &result, error);
     if (status == TOMBAC_OK) {
+        tb_times_size(request->times, result.bitcode.size);
         tb_text_append(diagnostics, result.diagnostics.data, result.diagnostics.size);
         char *library = find_library("TOMBAC_MATH", "math.bc");
         ir_constant_value *constants = convert_constants(request);
@@ -120,7 +123,8 @@ static tombac_status prepare(
                 .math_library = library,
                 .target = target_level(request),
                 .debug = request->options.debug,
-                .watch = is_engine(request, "check")};
+                .watch = is_engine(request, "check"),
+                .times = request->times};
             status = ir_prepare(&prepared, &j->kernel, error);
         } else {
             status = tb_fail_memory(error);
@@ -136,6 +140,7 @@ tombac_status cc_job_open(const cc_request *request, cc_job *j, tb_text *diagnos
 {
     *j = (cc_job){0};
     const front_kernel *kernel = NULL;
+    tb_times_begin(request->times, "preprocess, list");
     tombac_status status = cc_open(request, &j->unit, error);
     if (status == TOMBAC_OK) status = cc_find_kernel(request, j->unit, &kernel, error);
     if (status == TOMBAC_OK) {
@@ -147,7 +152,7 @@ tombac_status cc_job_open(const cc_request *request, cc_job *j, tb_text *diagnos
     return status;
 }
 
-static tombac_status require_engine(const cc_request *request, tombac_error **error)
+tombac_status cc_require_engine(const cc_request *request, tombac_error **error)
 {
     if ((request->argument_count || request->threadgroup[0]) && !is_engine(request, "cpu") &&
         !is_engine(request, "cuda"))
@@ -162,6 +167,9 @@ cpu_options cc_cpu_options(const cc_request *request, const ir_kernel *kernel)
     cpu_options options = {.target = kernel->target,
         .whole = request->threadgroup[0] != 0,
         .debug = kernel->debug,
+        .times = request->times,
+        .rest = request->rest,
+        .defer_from = request->defer_from,
         .subprogram = kernel->subprogram};
     memcpy(options.threads, options.whole ? request->threadgroup : kernel->kernel->required_threads, sizeof options.threads);
     return options;
@@ -170,10 +178,13 @@ cpu_options cc_cpu_options(const cc_request *request, const ir_kernel *kernel)
 tombac_status cc_optimise(const cc_request *request, ir_kernel *kernel, tombac_error **error)
 {
     kernel->gpu = is_engine(request, "cuda");
+    tb_times_begin(request->times, "scalar passes");
     tombac_status status = ir_optimise(kernel, error);
     if (status != TOMBAC_OK) return status;
     ir_contract(kernel);
-    return specialise(request, kernel, error);
+    status = specialise(request, kernel, error);
+    ir_note_size(request->times, kernel->module);
+    return status;
 }
 
 static tombac_status generate_cpu(const cc_request *request,
@@ -218,8 +229,8 @@ static tombac_status generate_cuda(
     return status;
 }
 
-static tombac_status generate(const cc_request *request, ir_kernel *kernel, bool assembly, tb_text *object,
-    size_t *context_size, tombac_error **error)
+tombac_status cc_generate(const cc_request *request, ir_kernel *kernel, bool assembly, tb_text *object, size_t *context_size,
+    tombac_error **error)
 {
     *context_size = 0;
     tombac_status status = is_engine(request, "cpu")    ? generate_cpu(request, kernel, assembly, object, context_size, error)
@@ -233,25 +244,28 @@ tombac_status cc_compile(
     const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
 {
     if (!request->output_path) return tb_fail(error, TOMBAC_ERROR_ARGUMENT, "compile needs -o FILE");
-    tombac_status status = require_engine(request, error);
+    tombac_status status = cc_require_engine(request, error);
     cc_job j;
     if (status == TOMBAC_OK) status = cc_job_open(request, &j, diagnostics, error);
     if (status != TOMBAC_OK) return status;
-    tb_text manifest = {0}, object = {0}, file = {0};
+    tb_text manifest = {0}, object = {0}, file = {0}, rest = {0};
     size_t context_size;
-    status = generate(request, j.kernel, false, &object, &context_size, error);
+    cc_request own = *request;
+    own.rest = request->defer ? &rest : NULL;
+    status = cc_generate(&own, j.kernel, false, &object, &context_size, error);
     if (status == TOMBAC_OK) {
         status =
             ir_manifest(j.kernel, request->engine, request->options.standard, context_size, &manifest, error);
     }
     if (status == TOMBAC_OK) {
-        tb_section sections[2] = {{TB_SECTION_MANIFEST, manifest.data, manifest.size},
-            {TB_SECTION_OBJECT, object.data, object.size}};
-        status = tb_artifact_build(sections, 2, &file, error);
+        tb_section sections[3] = {{TB_SECTION_MANIFEST, manifest.data, manifest.size},
+            {TB_SECTION_OBJECT, object.data, object.size}, {TB_SECTION_REST, rest.data, rest.size}};
+        status = tb_artifact_build(sections, rest.size ? 3 : 2, &file, error);
     }
     if (status == TOMBAC_OK) status = tb_file_write_atomic(request->output_path, file.data, file.size, error);
     tb_text_free(&manifest);
     tb_text_free(&object);
+    tb_text_free(&rest);
     tb_text_free(&file);
     cc_job_close(&j);
     return status;
@@ -303,12 +317,12 @@ tombac_status cc_emit_reflection(
 tombac_status cc_emit_assembly(
     const cc_request *request, tb_text *output, tb_text *diagnostics, tombac_error **error)
 {
-    tombac_status status = require_engine(request, error);
+    tombac_status status = cc_require_engine(request, error);
     cc_job j;
     if (status == TOMBAC_OK) status = cc_job_open(request, &j, diagnostics, error);
     if (status != TOMBAC_OK) return status;
     size_t context_size;
-    status = generate(request, j.kernel, true, output, &context_size, error);
+    status = cc_generate(request, j.kernel, true, output, &context_size, error);
     cc_job_close(&j);
     return status;
 }

@@ -21,6 +21,7 @@ static const struct {
     {"check", cc_check},
     {"compile", cc_compile},
     {"reflect", cc_reflect},
+    {"finish", cc_finish},
 }, emissions[] = {
     /* emit --what NAME */
     {"source", cc_emit_source},
@@ -31,6 +32,7 @@ static const struct {
     {"ptx", cc_emit_ptx},
     {"simd", cc_emit_simd},
     {"report", cc_emit_report},
+    {"times", cc_emit_times},
 };
 
 static const char usage[] =
@@ -38,12 +40,14 @@ static const char usage[] =
     "       tombac-cc check   [options] SOURCE\n"
     "       tombac-cc reflect [options] SOURCE\n"
     "       tombac-cc compile [options] --kernel NAME --engine ENGINE [--constant NAME=0xBYTES]... -o FILE SOURCE\n"
+    "       tombac-cc finish  -o FILE ARTIFACT\n"
     "       tombac-cc emit    [options] --kernel NAME --what WHAT [--engine ENGINE] [--constant ...] SOURCE\n"
     "options: -x c|metal (default: C where the name ends in .c), -std=NAME, -DNAME[=VALUE], -IFOLDER, --math fast|relaxed|safe, -g, -w (no warnings), --name NAME,\n"
     "         -Wmetal-addr-spaces (member functions without an address space), --fix (check: adds `thread` to them),\n"
     "         --target x86-64-v3|x86-64-v4 (default: this processor's), sm_80|sm_86|sm_89|sm_90 (engine cuda)\n"
     "to specialise for one launch (engines cpu, cuda): --argument INDEX=0xBYTES (what [[buffer(INDEX)]], in constant memory, holds),\n"
     "         --threadgroup X,Y,Z (the size of all threadgroups)\n"
+    "to leave out code that few launches need, for `finish` to make (engine cpu): --defer N (of kernels of N instructions or more)\n"
     "SOURCE - is standard input; --name is its name in messages.\n";
 
 /* What the command line says; owns its lists. */
@@ -106,6 +110,15 @@ static bool parse_threadgroup(command *c, const char *value)
            complain("--threadgroup takes X,Y,Z, not '%s'", value);
 }
 
+static bool parse_defer(command *c, const char *value)
+{
+    size_t digits = strspn(value, "0123456789");
+    if (!digits || digits > 9 || value[digits]) return complain("--defer takes a number of instructions, not '%s'", value);
+    c->request.defer = true;
+    c->request.defer_from = (uint32_t)strtoul(value, NULL, 10);
+    return true;
+}
+
 static bool parse_math(command *c, const char *value)
 {
     if (!strcmp(value, "fast")) c->request.options.math = TOMBAC_MATH_FAST;
@@ -135,7 +148,7 @@ static char *joined_or_next(const char *option, char **arguments, int count, int
 static bool parse_option(command *c, char **arguments, int count, int *i)
 {
     static const char *const with_value[] = {"--math", "--name", "--kernel", "--engine", "--target",
-        "--what", "--constant", "--argument", "--threadgroup"};
+        "--what", "--constant", "--argument", "--threadgroup", "--defer"};
     front_options *options = &c->request.options;
     char *argument = arguments[*i], *value;
     if (!strncmp(argument, "-std=", 5)) options->standard = argument + 5;
@@ -163,7 +176,8 @@ static bool parse_option(command *c, char **arguments, int count, int *i)
         case 5: c->request.what = value; break;
         case 6: return parse_constant(c, value, &c->constants[c->request.constant_count++]);
         case 7: return parse_constant(c, value, &c->values[c->request.argument_count++]);
-        default: return parse_threadgroup(c, value);
+        case 8: return parse_threadgroup(c, value);
+        default: return parse_defer(c, value);
         }
     }
     return true;

@@ -6,6 +6,7 @@
 #ifndef TB_COMPILER_VERBS_H
 #define TB_COMPILER_VERBS_H
 
+#include "base/times.h"
 #include "compiler/front/front.h"
 
 /* A function constant as given on the command line, --constant NAME=0xBYTES, or the bytes of an argument, --argument
@@ -27,8 +28,12 @@ typedef struct cc_request {
     const cc_constant *arguments; /* to specialise for */
     size_t argument_count;
     uint32_t threadgroup[3]; /* 0: not given */
-    bool json; /* emit --what report: for machines */
+    bool json; /* emit --what report, times: for machines */
+    bool defer; /* compile, emit --what times: leave out the general form of the code */
+    uint32_t defer_from; /* instructions from which it is left out */
+    tb_text *rest; /* receives it */
     bool fix; /* check: write what the warnings propose into the files */
+    tb_times *times; /* emit --what times: what the compilation took; else NULL */
 } cc_request;
 
 typedef tombac_status cc_verb(
@@ -39,7 +44,9 @@ cc_verb cc_check; /* list.c */
 cc_verb cc_emit_source;
 cc_verb cc_emit_msl; /* a file in C as Metal source */
 cc_verb cc_compile, cc_reflect, cc_emit_ir, cc_emit_reflection, cc_emit_assembly, cc_emit_simd, cc_emit_ptx; /* compile.c */
+cc_verb cc_finish;      /* finish.c */
 cc_verb cc_emit_report; /* report.c */
+cc_verb cc_emit_times;  /* times.c */
 
 /* front_open on the request's source. */
 tombac_status cc_open(const cc_request *request, front_unit **unit, tombac_error **error);

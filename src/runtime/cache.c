@@ -173,6 +173,7 @@ tombac_status rt_cache_key(const rt_request *request, rt_key *key, tombac_error 
             field(&text, request->arguments[i].bytes, request->arguments[i].size);
         }
         for (int i = 0; i < 3; i++) number_field(&text, request->threadgroup ? request->threadgroup[i] : 0);
+        number_field(&text, request->defer ? 1 + (uint64_t)request->defer_from : 0);
     }
     tombac_status status = text.bad ? tb_fail_memory(error) : TOMBAC_OK;
     if (status == TOMBAC_OK) *key = hash_of(&text);

@@ -63,6 +63,14 @@ static void add_threadgroup(command *c, const uint32_t *size)
     add(c, "", text);
 }
 
+static void add_defer(command *c, uint32_t from)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%" PRIu32, from);
+    add(c, "", "--defer");
+    add(c, "", text);
+}
+
 static void add_all(command *c, const rt_compiler *compiler, const rt_request *request, const char *output)
 {
     static const char *const math[] = {"fast", "relaxed", "safe"};
@@ -87,6 +95,7 @@ static void add_all(command *c, const rt_compiler *compiler, const rt_request *r
         for (size_t i = 0; i < request->value_count; i++) add_value(c, &request->values[i]);
         for (size_t i = 0; i < request->argument_count; i++) add_argument(c, &request->arguments[i]);
         add_threadgroup(c, request->threadgroup);
+        if (request->defer) add_defer(c, request->defer_from);
         add(c, "", "-o");
         add(c, "", output);
     }
@@ -128,25 +137,27 @@ static tombac_status wrap(tombac_status status, tombac_error *inner, const char 
     return status;
 }
 
-static tombac_status run(const rt_compiler *compiler, const rt_request *request, const char *output,
-    rt_response *response, tombac_error **error)
+/* What the process reads, and what stops it. */
+typedef struct feed {
+    const void *input;
+    size_t size;
+    const atomic_bool *cancelled;
+} feed;
+
+static tombac_status run_command(const command *c, const feed *in, rt_response *response, tombac_error **error)
 {
-    command c = {0};
-    add_all(&c, compiler, request, output);
-    const char **arguments = pointers(&c);
+    const char **arguments = pointers(c);
     tombac_status status = TOMBAC_OK;
     if (!arguments)
         status = tb_fail_memory(error);
     else {
         tb_process process = {.arguments = arguments,
-            .cancelled = request->cancelled,
+            .input = in->input,
+            .input_size = in->size,
+            .cancelled = in->cancelled,
             .time_limit = number_from_environment("TOMBAC_CC_TIME", DEFAULT_TIME_LIMIT),
             .memory_limit =
                 (size_t)number_from_environment("TOMBAC_CC_MEMORY", (double)DEFAULT_MEMORY_LIMIT)};
-        if (!request->source->is_file) {
-            process.input = tb_text_string(&request->source->content);
-            process.input_size = request->source->content.size;
-        }
         tombac_error *inner = NULL;
         status = tb_process_run(&process, &inner);
         response->output = process.output;
@@ -159,6 +170,34 @@ static tombac_status run(const rt_compiler *compiler, const rt_request *request,
                 error);
     }
     free(arguments);
+    return status;
+}
+
+/* A compilation, or what is left of one. */
+typedef struct task {
+    const rt_compiler *compiler;
+    const rt_request *request; /* NULL: finish `artifact` */
+    const void *artifact;
+    size_t artifact_size;
+} task;
+
+static tombac_status run(const task *t, const char *output, rt_response *response, tombac_error **error)
+{
+    command c = {0};
+    feed in = {.input = t->artifact, .size = t->artifact_size};
+    const rt_request *request = t->request;
+    if (request) {
+        add_all(&c, t->compiler, request, output);
+        in = (feed){.cancelled = request->cancelled};
+        if (!request->source->is_file) {
+            in.input = tb_text_string(&request->source->content);
+            in.size = request->source->content.size;
+        }
+    } else {
+        const char *const words[] = {t->compiler->program, "finish", "-o", output, "-"};
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++) add(&c, "", words[i]);
+    }
+    tombac_status status = run_command(&c, &in, response, error);
     tb_text_free(&c.text);
     return status;
 }
@@ -171,8 +210,7 @@ static char *join(const char *folder, const char *rest)
 }
 
 /* Compiles into a file in a temporary folder of its own, and takes that file's content as the output. */
-static tombac_status run_with_file(
-    const rt_compiler *compiler, const rt_request *request, rt_response *response, tombac_error **error)
+static tombac_status run_with_file(const task *t, rt_response *response, tombac_error **error)
 {
     const char *temporary = getenv("TMPDIR");
     char *folder = join(temporary && *temporary ? temporary : "/tmp", "tombac-XXXXXX"), *file = NULL;
@@ -180,7 +218,7 @@ static tombac_status run_with_file(
     bool made = status == TOMBAC_OK && mkdtemp(folder) != NULL;
     if (status == TOMBAC_OK && !made) status = tb_fail_errno(error, "cannot create the folder '%s'", folder);
     if (status == TOMBAC_OK && !(file = join(folder, "kernel.tombac"))) status = tb_fail_memory(error);
-    if (status == TOMBAC_OK) status = run(compiler, request, file, response, error);
+    if (status == TOMBAC_OK) status = run(t, file, response, error);
     if (status == TOMBAC_OK && response->exit_status == 0) {
         tb_text_free(&response->output);
         tombac_error *inner = NULL;
@@ -194,19 +232,30 @@ static tombac_status run_with_file(
     return status;
 }
 
-tombac_status rt_compiler_run(
-    const rt_compiler *compiler, const rt_request *request, rt_response *response, tombac_error **error)
+static tombac_status start(const task *t, rt_response *response, tombac_error **error)
 {
     *response = (rt_response){0};
-    if (!compiler->program)
+    if (!t->compiler->program)
         return tb_fail(error, TOMBAC_ERROR_COMPILER,
             "the compiler '" PROGRAM
             "' is not installed: it is neither beside the library, nor beside the program, nor in "
             "PATH; set TOMBAC_CC to its path");
-    tombac_status status = request->kernel ? run_with_file(compiler, request, response, error)
-                                           : run(compiler, request, NULL, response, error);
+    bool makes_file = !t->request || t->request->kernel;
+    tombac_status status = makes_file ? run_with_file(t, response, error) : run(t, NULL, response, error);
     if (status != TOMBAC_OK) rt_response_free(response);
     return status;
+}
+
+tombac_status rt_compiler_run(
+    const rt_compiler *compiler, const rt_request *request, rt_response *response, tombac_error **error)
+{
+    return start(&(task){.compiler = compiler, .request = request}, response, error);
+}
+
+tombac_status rt_compiler_finish(
+    const rt_compiler *compiler, const void *artifact, size_t size, rt_response *response, tombac_error **error)
+{
+    return start(&(task){.compiler = compiler, .artifact = artifact, .artifact_size = size}, response, error);
 }
 
 void rt_response_free(rt_response *response)

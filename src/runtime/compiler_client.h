@@ -45,6 +45,8 @@ typedef struct rt_request {
     const rt_fixed_argument *arguments;
     size_t argument_count;
     const uint32_t *threadgroup;  /* three sizes that all threadgroups have; NULL or 0: not known */
+    bool defer; /* leave out what few launches need, of kernels of `defer_from` instructions or more */
+    uint32_t defer_from;
     const atomic_bool *cancelled; /* stops the compiler once it is true; may be NULL */
 } rt_request;
 
@@ -59,6 +61,9 @@ typedef struct rt_response {
  * bytes). */
 tombac_status rt_compiler_run(
     const rt_compiler *compiler, const rt_request *request, rt_response *response, tombac_error **error);
+/* `tombac-cc finish` on an artifact; the response's output is another. */
+tombac_status rt_compiler_finish(
+    const rt_compiler *compiler, const void *artifact, size_t size, rt_response *response, tombac_error **error);
 void rt_response_free(rt_response *response);
 
 /* Whether a failure says something about the source, so that it would happen again (and may be cached). */

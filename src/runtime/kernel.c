@@ -6,6 +6,7 @@
 #include "runtime/contract.h"
 #include "runtime/kernel_table.h"
 #include "runtime/operation.h"
+#include "runtime/rest.h"
 #include "runtime/specialise.h"
 #include "runtime/specialise_thread.h"
 #include "runtime/target.h"
@@ -68,7 +69,13 @@ static tombac_status load(
                            &kernel->manifest, &kernel->code, error)
                      : device->driver->load(
                            object->data, object->size, &kernel->manifest, &kernel->code, error);
+    const tb_section *rest = tb_artifact_find(&artifact, TB_SECTION_REST);
+    if (status == TOMBAC_OK && rest) {
+        status = rt_rest_create(manifest, rest, &kernel->rest, error);
+        if (status != TOMBAC_OK) device->driver->unload(kernel->code);
+    }
     if (status == TOMBAC_OK) return TOMBAC_OK;
+    kernel->code = NULL;
     free(kernel->reflection);
     kernel->reflection = NULL;
     rt_manifest_free(&kernel->manifest);
@@ -216,6 +223,7 @@ tombac_status rt_kernel_make(tombac_library *library, const char *name, const rt
     made->values = copy;
     made->value_count = count;
     job j = {.library = library, .request = request_for(library, name, copy, count)};
+    j.request.defer = rt_rest_wanted(library, &j.request.defer_from);
     double begin = rt_now();
     tombac_status status = make(&j, made, error);
     double end = rt_now();
@@ -269,6 +277,7 @@ void tombac_kernel_release(tombac_kernel *kernel)
     rt_kernel_forget(kernel);
     rt_special_table_free(kernel->specials);
     if (kernel->code) kernel->library->device->driver->unload(kernel->code);
+    rt_rest_free(kernel->rest);
     free(kernel->reflection);
     free(kernel->values);
     rt_manifest_free(&kernel->manifest);

@@ -1,6 +1,7 @@
 /* The operation that runs a kernel: a snapshot of a launch; see launch.h. */
 #include "runtime/hazard.h"
 #include "runtime/launch.h"
+#include "runtime/rest.h"
 
 #include <stdlib.h>
 
@@ -99,6 +100,7 @@ tombac_status tombac_launch_operation(
     rt_launch_run *made = allocate(launch->kernel->manifest.argument_count);
     if (!made) return tb_fail_memory(error);
     tombac_status status = rt_launch_check(launch, made->bindings, made->bytes, &made->run, &made->empty, error);
+    if (status == TOMBAC_OK && !made->empty) status = rt_rest_provide(launch->kernel, &made->run.dispatch, error);
     if (status == TOMBAC_OK)
         status = rt_operation_init(&made->operation, &type, device, launch->name, NULL, 0, error);
     if (status != TOMBAC_OK) {

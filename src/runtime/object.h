@@ -19,6 +19,7 @@ typedef struct rt_bundle rt_bundle; /* bundle.h */
 typedef struct rt_making rt_making; /* kernel_table.c */
 typedef struct rt_special_table rt_special_table; /* specialise.h */
 typedef struct rt_specialiser rt_specialiser;
+typedef struct rt_rest rt_rest; /* rest.h */
 
 static inline void rt_retain(rt_references *references)
 {
@@ -79,6 +80,7 @@ struct tombac_kernel {
     char *reflection; /* the manifest's text */
     rt_code *code;
     rt_special_table *specials; /* or NULL */
+    rt_rest *rest; /* code that was left out; NULL: none */
     double compile_seconds; /* that making it took, the cache and the compiler together */
     rt_value *values;       /* of its function constants, sorted by index */
     size_t value_count;

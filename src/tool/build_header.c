@@ -286,7 +286,8 @@ tombac_status build_header(
     if (!writer.structs || guard.bad) status = tb_fail_memory(error);
     tb_text_printf(out,
         "/* Made by `tombac build` %s from %s; do not edit. */\n#ifndef TOMBAC_KERNELS_%s\n#define "
-        "TOMBAC_KERNELS_%s\n\n"
+        "TOMBAC_KERNELS_%s\n"
+        "#pragma GCC system_header /* no warnings of yours for what is made */\n\n"
         "#include <tombac/tombac.h>\n\n#ifdef __cplusplus\n#define TOMBAC_STATIC_ASSERT "
         "static_assert\nextern \"C\" {\n#else\n"
         "#define TOMBAC_STATIC_ASSERT _Static_assert\n#endif\n\n",

@@ -2,6 +2,7 @@
 #include "tool/message.h"
 
 #include "base/text.h"
+#include "tool/excerpt.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -130,6 +131,7 @@ int tool_report_error(tombac_error *error, bool json, const char *log)
         print_prefix();
         print_place(error);
         fprintf(stderr, "%.*s\n", (int)length, message);
+        if (kind == TOMBAC_ERROR_KERNEL || kind == TOMBAC_ERROR_TIMEOUT) excerpt_print(stderr, error);
     }
     tombac_error_release(error);
     return status;

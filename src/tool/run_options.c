@@ -25,7 +25,7 @@ static const char help[] =
     "  --group X[,Y[,Z]]         threads per threadgroup; default: what the kernel requires, else 256\n"
     "                            as 256, 32x8 or 32x4x2\n"
     "  --threadgroup WHICH=BYTES size of a threadgroup argument, by index or name\n"
-    "  --device check|cpu        where it runs; default: the best there is\n"
+    "  --device check|cpu|cuda   where it runs (cuda:1: the second GPU); default: cpu, else check\n"
     "  --set CONSTANT=VALUE      set a function constant, by name or index\n\n"
     "Compilation:\n"
     "  --std STANDARD            language version, as metal3.1; default metal3.2\n"

@@ -34,7 +34,7 @@ void cf_add(cf_suite *suite, cf_function *function, cf_parameters p, const char 
 /* Families, one function each. */
 #define CF_FAMILIES(F)                                                                                       \
     F(positions) F(language) F(constants) F(threadgroup) F(barriers) F(simd) F(shuffle) F(matrix) F(atomics) F(math) F(integer)   \
-    F(half) F(memory) F(tensor) F(product) F(logging) F(errors) F(races) F(unset) F(operators) F(generic) F(functions) F(library) F(ckernel) F(indices) F(bounds)
+    F(half) F(memory) F(tensor) F(product) F(logging) F(errors) F(races) F(unset) F(operators) F(generic) F(functions) F(library) F(ckernel) F(indices) F(bounds) F(wide)
 #define CF_DECLARE(name) void cf_family_##name(cf_suite *suite);
 CF_FAMILIES(CF_DECLARE)
 

@@ -535,6 +535,25 @@ static void run_packing(cf_test *t, const int *p)
             return;
 }
 
+/* Every float on GPUs, where rsqrt has code of its own (src/compiler/cuda/root.c); a million elsewhere. */
+static void run_inverse_roots(cf_test *t, const int *p)
+{
+    (void)p;
+    bool all = !strncmp(tombac_device_name(cf_device(t)), "cuda", 4);
+    uint32_t threads = all ? 1 << 20 : 1 << 10, count = all ? 1 << 12 : 1 << 10, step = all ? 1 : 1 << 12;
+    uint32_t zero = 0, wrong = 0, none = 0;
+    cf_call call = {.file = "math.metal",
+        .kernel = "inverse_roots",
+        .math = TOMBAC_MATH_FAST,
+        .grid = {threads, 1, 1},
+        .group = {256, 1, 1}};
+    cf_buffer(&call, 0, &wrong, sizeof wrong);
+    cf_buffer(&call, 1, &zero, sizeof zero);
+    cf_bytes(&call, 2, &count, sizeof count);
+    cf_bytes(&call, 3, &step, sizeof step);
+    if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_U32, &none, &wrong, 1, "wrong inverses of roots");
+}
+
 void cf_family_math(cf_suite *suite)
 {
     for (int s = 0; s < SPACES; s++) {
@@ -565,4 +584,5 @@ void cf_family_math(cf_suite *suite)
     cf_add(suite, run_relations, CF_P(DEFAULT_RELAXED), "math.relations.relaxed");
     cf_add(suite, run_geometry, CF_P(0), "math.geometry");
     cf_add(suite, run_packing, CF_P(0), "math.packing");
+    cf_add(suite, run_inverse_roots, CF_P(0), "math.inverse-roots");
 }

@@ -147,3 +147,19 @@ kernel void packing(device uint *out [[buffer(0)]], const device float4 *in [[bu
     unpacked[6 * i + 4] = unpack_unorm10a2_to_float(w);
     unpacked[6 * i + 5] = unpack_unorm4x8_srgb_to_float(w);
 }
+
+// Fast rsqrt has the bits of a division by a root, whatever an engine makes of it: counts those of count arguments,
+// `step` apart, that have not. zero[0] is 0, which the compiler does not know.
+kernel void inverse_roots(device atomic_uint *wrong [[buffer(0)]], const device uint *zero [[buffer(1)]],
+    constant uint &count [[buffer(2)]], constant uint &step [[buffer(3)]], uint i [[thread_position_in_grid]])
+{
+    uint bad = 0;
+    for (uint k = 0; k < count; k++) {
+        float x = as_type<float>((i * count + k) * step);
+        uint found = as_type<uint>(rsqrt(x));
+        uint right = as_type<uint>(1.0f / as_type<float>(as_type<uint>(sqrt(x)) ^ zero[0]));
+        bool nan = (found & 0x7fffffff) > 0x7f800000 && (right & 0x7fffffff) > 0x7f800000;
+        bad += found != right && !nan;
+    }
+    atomic_fetch_add_explicit(wrong, bad, memory_order_relaxed);
+}

@@ -62,8 +62,18 @@ typedef struct module {
     char kinds[256];
 } module;
 
-/* Whether the last launch was of a module's second entry, for tests. */
+/* Whether the last launch was of a module's second or third entry, and how many threads its blocks had, for tests. */
 static _Atomic int second;
+static _Atomic bool wide;
+static _Atomic int block;
+EXPORT int fake_cuda_wide(void)
+{
+    return wide;
+}
+EXPORT int fake_cuda_block(void)
+{
+    return block;
+}
 EXPORT int fake_cuda_second(void)
 {
     return second;
@@ -206,8 +216,8 @@ EXPORT int cuModuleUnload(void *loaded)
 }
 EXPORT int cuModuleGetFunction(void **function, void *loaded, const char *name)
 {
-    int other = strstr(name, "_general") != NULL;
-    return *function = (char *)loaded + other, 0; /* an odd address is the second */
+    int other = strstr(name, "_general") ? 1 : strstr(name, "_wide") ? 2 : 0;
+    return *function = (char *)loaded + other, 0; /* modules lie at multiples of 16 */
 }
 /* The first entry takes threadgroups of up to 512. */
 EXPORT int cuFuncGetAttribute(int *value, int attribute, const void *function)
@@ -412,6 +422,8 @@ EXPORT int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, un
     unsigned bz, unsigned shared, void *stream, void **parameters, void **extra)
 {
     second = (uintptr_t)function & 1;
+    wide = (uintptr_t)function & 2;
+    block = (int)bx;
     captured *later = capturing && stream == captured_stream ? calloc(1, sizeof *later) : NULL;
     if (later) {
         *capturing->last = later;
@@ -420,7 +432,7 @@ EXPORT int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, un
         launched[(uintptr_t)stream & 0x7f] = true;
         note('L', stream);
     }
-    const module *loaded = (const module *)((char *)function - second);
+    const module *loaded = (const module *)((uintptr_t)function & ~(uintptr_t)3);
     sized = loaded->sized;
     if (!x || !y || !z || y > 65535 || z > 65535 || !bx || bx * by * bz > 1024) return 1;
     int next = 1;

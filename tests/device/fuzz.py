@@ -114,8 +114,8 @@ def make(options):
         expected.update(execute(check, *case))
     np.savez_compressed(options.folder / "expected.npz", **expected)
     device = Device(options.library, options.device)
-    for path, k, _ in cases(options.folder):
-        device.kernel(path, f"k{k}")
+    for case in cases(options.folder):
+        execute(device, *case)  # a launch of this size, so that all of its code is there; a stand-in computes nothing
 
 
 def run(options):

@@ -17,12 +17,12 @@ grep -v -e '^ok ' -e "$without" -e 'passed, ' conformance.log
 set -- $(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' conformance.log)
 passed=$1 failed=$(($2 - $(grep -c "$without" conformance.log)))
 for example in vec_add saxpy reduce_tree reduce_simd histogram matmul8x8 "several_devices cuda" c_vec_add c_saxpy c_pipeline c_reverse \
-    c_histogram c_prefix_sum c_matmul8x8 c_image_filter; do
+    c_histogram c_prefix_sum c_matmul8x8 c_image_filter test_algorithms test_portable; do
     if bin/$example cuda > example.log 2>&1; then
         passed=$((passed + 1))
     else
         failed=$((failed + 1))
-        echo "FAIL  example $example:"
+        echo "FAIL  $example:"
         cat example.log
     fi
 done
@@ -37,10 +37,15 @@ fault() {
     grep '^the other' fault.log
 }
 fault cuda
-python3 fuzz.py --library lib/libtombac.so.0 --folder fuzz > fuzz.log 2>&1
-grep -v 'passed, ' fuzz.log
-set -- $(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' fuzz.log)
-passed=$((passed + ${1:-0})) failed=$((failed + ${2:-1}))
+# A program that counts for itself.
+counted() {
+    "$@" > counted.log 2>&1
+    grep -v 'passed, ' counted.log
+    set -- $(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' counted.log)
+    passed=$((passed + ${1:-0})) failed=$((failed + ${2:-1}))
+}
+counted python3 fuzz.py --library lib/libtombac.so.0 --folder fuzz
+counted python3 tutorial.py kernels-in-c.md tutorial bin/tombac cuda
 # One test of several devices; its arguments are devices and the transport.
 group() {
     if NO_BENCH=$quick bin/device_group "$@" > group.log 2>&1; then
@@ -67,6 +72,6 @@ fi
 echo "$passed passed, $failed failed"
 [ -n "${NO_BENCH:-}" ] || env -u TOMBAC_TIME_LIMIT bin/tombac bench --device cuda 2> /dev/null
 if [ -z "${NO_BENCH:-}" ] && python3 -c 'import torch' 2> /dev/null; then
-    echo && env -u TOMBAC_TIME_LIMIT python3 bench/device.py --build . $([ -d ggml ] && echo --checkout ggml) --json bench.json || failed=1
+    echo && env -u TOMBAC_TIME_LIMIT python3 bench/device.py --build . $([ -d ggml ] && echo --checkout ggml) $([ -d mlx ] && echo --mlx mlx) --json bench.json || failed=1
 fi
 [ "$failed" = 0 ]

@@ -381,7 +381,7 @@ static void test_eviction(void **state)
 
 /* ---- Two entries ---- */
 
-static bool ask(const char *name)
+static int ask(const char *name)
 {
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     assert_non_null(library);
@@ -445,6 +445,48 @@ static void test_entries(void **state)
         require(tombac_launch_submit(launch, &error), error);
         require(tombac_launch_wait(launch, &error), error);
         assert_int_equal(second_ran(), cases[i].second);
+    }
+    tombac_launch_release(launch);
+    tombac_kernel_release(kernel);
+    tombac_library_release(library);
+    release(&f);
+}
+
+/* Wide code, in which a thread does the work of four, is taken for plain launches that leave a multiprocessor (there are 132) 1024
+ * threads. */
+static void test_wide(void **state)
+{
+    static const char text[] =
+        "#include <metal_stdlib>\nusing namespace metal;\n[[required_threads_per_threadgroup(256, 1, 1)]]\n"
+        "kernel void twice(device float *out [[buffer(0)]], const device float *in [[buffer(1)]],\n"
+        "    uint i [[thread_position_in_grid]]) { out[i] = 2 * in[i]; }\n";
+    static const struct {
+        uint32_t groups;
+        size_t in;
+        bool wide;
+    } cases[] = {{132 * 16, 0, true}, {132 * 16 - 1, 0, false}, {132 * 16, 4, false}, {1 << 20, 16, true}, {1, 0, false}};
+    fixture f;
+    tombac_error *error = NULL;
+    mode(NULL);
+    build(&f);
+    tombac_library *library;
+    tombac_kernel *kernel;
+    tombac_launch *launch;
+    tombac_compile_options options = {.standard = "metal4.0"};
+    require(tombac_library_create_from_source(
+                f.device, "twice.metal", text, sizeof text - 1, &options, &library, &error),
+        error);
+    require(tombac_kernel_create(library, "twice", NULL, 0, &kernel, &error), error);
+    require(tombac_launch_create(kernel, &launch, &error), error);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tombac_size3 groups = {cases[i].groups, 1, 1}, group = {256, 1, 1};
+        require(tombac_launch_set_threadgroups(launch, groups, group, &error), error);
+        require(tombac_launch_set_buffer(launch, 0, f.out, 0, &error), error);
+        require(tombac_launch_set_buffer(launch, 1, f.in, cases[i].in, &error), error);
+        require(tombac_launch_submit(launch, &error), error);
+        require(tombac_launch_wait(launch, &error), error);
+        assert_int_equal(ask("fake_cuda_wide"), cases[i].wide);
+        assert_int_equal(ask("fake_cuda_block"), cases[i].wide ? 64 : 256);
     }
     tombac_launch_release(launch);
     tombac_kernel_release(kernel);
@@ -709,7 +751,7 @@ int main(void)
     static const struct CMUnitTest with[] = {cmocka_unit_test(test_no_gpu), cmocka_unit_test(test_old_gpu), cmocka_unit_test(test_offered),
         cmocka_unit_test(test_target), cmocka_unit_test(test_several), cmocka_unit_test(test_copies),
         cmocka_unit_test(test_lazy), cmocka_unit_test(test_bare_pointer), cmocka_unit_test(test_views_share),
-        cmocka_unit_test(test_no_copy), cmocka_unit_test(test_eviction), cmocka_unit_test(test_entries),
+        cmocka_unit_test(test_no_copy), cmocka_unit_test(test_eviction), cmocka_unit_test(test_entries), cmocka_unit_test(test_wide),
         cmocka_unit_test(test_specialised),
         cmocka_unit_test(test_sequence), cmocka_unit_test(test_sequence_fails), cmocka_unit_test(test_fault), cmocka_unit_test(test_fault_of_many),
         cmocka_unit_test(test_code_is_kept),

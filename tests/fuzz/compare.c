@@ -81,7 +81,7 @@ static int run_shape(const libraries *l, int k, const uint32_t *size, uint32_t n
         run_scalar(l, scalar, &d, n);
         void *arguments[ARGUMENTS] = {input + SLACK, actual[0] + SLACK, actual[1] + SLACK, bytes, &n};
         memset(context, 0xaa, sizeof context);
-        entry(&d, arguments, &(tb_cpu_group){memory, context, &stop});
+        entry(&d, arguments, &(tb_cpu_group){.threadgroup_memory = memory, .context = context, .stop = &stop});
     }
     int wrong = 0, first = -1;
     for (size_t i = 0; i < sizeof expected / 4; i++)

@@ -107,8 +107,11 @@ static void make_kernel(const settings *s, LLVMModuleRef whole, const char *name
     tb_text symbol = {0}, object = {0}, path = {0};
     tb_text_printf(&symbol, "%s_threadgroup", name);
     LLVMSetValueName2(LLVMGetNamedFunction(module, TB_CPU_ENTRY), symbol.data, symbol.size);
-    LLVMValueRef flag = LLVMGetNamedGlobal(module, TB_CPU_SMALL_BUFFERS);
-    if (flag) LLVMSetLinkage(flag, LLVMInternalLinkage); /* many kernels become one library */
+    static const char *const facts[] = {TB_CPU_SMALL_BUFFERS, TB_CPU_TALLIES}; /* many kernels become one library */
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+        LLVMValueRef fact = LLVMGetNamedGlobal(module, facts[i]);
+        if (fact) LLVMSetLinkage(fact, LLVMInternalLinkage);
+    }
     tb_text size_name = {0};
     tb_text_printf(&size_name, "%s_context", name);
     LLVMTypeRef i32 = LLVMInt32TypeInContext(LLVMGetModuleContext(module));

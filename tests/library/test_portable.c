@@ -1,6 +1,7 @@
 /* The portable layer (tombac/portable.h): each behaviour of docs/kernels-in-c.md's table, on a device:
  * test_portable DEVICE. */
 #include "harness.h"
+#include "portable_kernels.h"
 #include "tombac/portable.h"
 
 #include <math.h>
@@ -437,8 +438,7 @@ static void test_queries(void)
 int main(int count, char **arguments)
 {
     if (!succeeded(tombac_device_open(count > 1 ? arguments[1] : NULL, &device, &error), &error, "device") ||
-        !succeeded(tombac_library_create_from_file(device, PORTABLE_KERNELS, NULL, &library, &error), &error,
-            "kernels") ||
+        !succeeded(portable_kernels_open(device, &library, &error), &error, "kernels") ||
         !succeeded(tombac_stream_create(device, &stream, &error), &error, "stream"))
         return 1;
     large = strcmp(tombac_device_name(device), "check") != 0;

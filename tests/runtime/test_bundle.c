@@ -12,7 +12,7 @@ static tb_text kernel_file(const part *p)
 {
     tb_text manifest = {0}, object = {0}, file = {0};
     tb_text_printf(&manifest,
-        "{\"format\":1,\"abi\":3,\"tombac\":\"t\",\"engine\":\"%s\",\"target\":\"%s\",\"standard\":\"metal3."
+        "{\"format\":1,\"abi\":4,\"tombac\":\"t\",\"engine\":\"%s\",\"target\":\"%s\",\"standard\":\"metal3."
         "2\","
         "\"math\":\"fast\",\"kernel\":{\"name\":\"%s\",\"function\":\"f\",\"file\":\"k.metal\",\"line\":1,"
         "\"max_total_threads_per_threadgroup\":1024,\"static_threadgroup_memory\":0,\"threadgroup_barriers\":"

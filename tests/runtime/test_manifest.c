@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 static const char complete[] =
-    "{\"format\": 1, \"abi\": 3, \"tombac\": \"0.1.0\", \"engine\": \"check\", \"target\": \"x86-64-v3\","
+    "{\"format\": 1, \"abi\": 4, \"tombac\": \"0.1.0\", \"engine\": \"check\", \"target\": \"x86-64-v3\","
     " \"standard\": \"metal3.2\", \"math\": \"safe\","
     " \"kernel\": {\"name\": \"k\", \"function\": \"f\", \"file\": \"a.metal\", \"line\": 12,"
     "  \"max_total_threads_per_threadgroup\": 256, \"required_threads_per_threadgroup\": [8, 4, 2],"
@@ -176,7 +176,7 @@ static void expect_with(const char *old, const char *new, const char *part)
 static void test_values(void **state)
 {
     expect_with("\"format\": 1", "\"format\": 2", "format version 2, this Tombac needs 1");
-    expect_with("\"abi\": 3", "\"abi\": 7", "abi version 7");
+    expect_with("\"abi\": 4", "\"abi\": 7", "abi version 7");
     expect_with("[8, 4, 2]", "[8, 4]", "required_threads");
     expect_with("[8, 4, 2]", "[8, 4, 0]", "required_threads");
     expect_with("[8, 4, 2]", "[8, 4, 9]", "required_threads"); /* 288 > 256 */
@@ -196,7 +196,7 @@ static void test_values(void **state)
 static void test_same_index(void **state)
 {
     static const char format[] =
-        "{\"format\":1,\"abi\":3,\"engine\":\"e\",\"target\":\"t\",\"standard\":\"s\",\"math\":\"m\","
+        "{\"format\":1,\"abi\":4,\"engine\":\"e\",\"target\":\"t\",\"standard\":\"s\",\"math\":\"m\","
         "\"kernel\":{\"name\":\"k\","
         "\"function\":\"f\",\"file\":\"\",\"line\":0,\"max_total_threads_per_threadgroup\":1,\"static_"
         "threadgroup_memory\":0,"
@@ -225,7 +225,7 @@ static void test_same_index(void **state)
 static void test_tensors(void **state)
 {
     static const char format[] =
-        "{\"format\":1,\"abi\":3,\"engine\":\"e\",\"target\":\"t\",\"standard\":\"s\",\"math\":\"m\","
+        "{\"format\":1,\"abi\":4,\"engine\":\"e\",\"target\":\"t\",\"standard\":\"s\",\"math\":\"m\","
         "\"kernel\":{\"name\":\"k\",\"function\":\"f\",\"file\":\"\",\"line\":0,"
         "\"max_total_threads_per_threadgroup\":1,\"static_threadgroup_memory\":0,\"threadgroup_barriers\":false,"
         "\"simdgroup_operations\":false,\"arguments\":[%s]}}";

@@ -113,6 +113,7 @@ static tombac_status verify(check_unit *unit)
 
 tombac_status check_compile(ir_kernel *kernel, bool assembly, tb_text *object, tombac_error **error)
 {
+    tb_times_begin(kernel->times, "instrument");
     tombac_status status = make_reducible(kernel, error);
     if (status != TOMBAC_OK) return status;
     check_unit unit;
@@ -127,11 +128,16 @@ tombac_status check_compile(ir_kernel *kernel, bool assembly, tb_text *object, t
     if (unit.status == TOMBAC_OK) check_fail(&unit, verify(&unit));
     if (unit.status == TOMBAC_OK) {
         set_target(&unit);
+        ir_note_size(kernel->times, unit.module);
+        tb_times_begin(kernel->times, "passes");
         check_fail(&unit, ir_run_passes(kernel, kernel->debug ? DEBUG_PASSES : PASSES, error));
     }
     if (unit.status == TOMBAC_OK) describe(&unit, stack_size);
+    ir_note_size(kernel->times, unit.module);
+    tb_times_begin(kernel->times, "machine code");
     if (!kernel->debug) LLVMStripModuleDebugInfo(unit.module); /* the code's places are constants of its own */
     if (unit.status == TOMBAC_OK) check_fail(&unit, ir_emit_object(kernel, assembly, object, error));
+    tb_times_size(kernel->times, object->size);
     LLVMDisposeBuilder(unit.builder);
     check_bounds_free(&unit);
     return unit.status;

@@ -82,6 +82,12 @@ typedef struct liveness {
     uint64_t **waits; /* by slot that has a place: barriers behind which a sharer is live */
     int *resume_of;   /* block that follows a barrier's return, -1 */
     bool *is_resume;
+    struct edges {
+        int to[3], count; /* successors; the last may be that behind the barrier */
+        int real;         /* without that one */
+    } *edges;             /* by block */
+    uint64_t *changed, *seen; /* by block: when its set changed, when it was looked at; the fixpoints look only where news came */
+    uint64_t now;
 } liveness;
 
 static void scan_load(cpu_kernel *k, liveness *l, int block, int slot, LLVMValueRef ir)
@@ -141,10 +147,24 @@ static void make_room(cpu_kernel *k, liveness *l)
     l->clean = cpu_alloc(&k->job, room, sizeof *l->clean);
     l->resume_of = cpu_alloc(&k->job, room, sizeof *l->resume_of);
     l->is_resume = cpu_alloc(&k->job, room, sizeof *l->is_resume);
+    l->edges = cpu_alloc(&k->job, room, sizeof *l->edges);
+    l->changed = cpu_alloc(&k->job, room, sizeof *l->changed);
+    l->seen = cpu_alloc(&k->job, room, sizeof *l->seen);
     l->first_event = cpu_alloc(&k->job, room + 1, sizeof *l->first_event);
     l->events = cpu_alloc(&k->job, accesses + 1, sizeof *l->events);
     l->escaped = cpu_set_new(&k->job, l->slot_count);
     l->words = cpu_set_words(l->slot_count);
+}
+
+static void number_edges(liveness *l, int b)
+{
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(l->blocks[b]);
+    struct edges *e = &l->edges[b];
+    int count = (int)LLVMGetNumSuccessors(end);
+    for (int i = 0; i < count && i < 2; i++)
+        e->to[e->count++] = cpu_map_get(&l->block_map, LLVMGetSuccessor(end, (unsigned)i));
+    e->real = e->count;
+    if (l->resume_of[b] >= 0) e->to[e->count++] = l->resume_of[b];
 }
 
 static void number_blocks(cpu_kernel *k, liveness *l)
@@ -169,23 +189,24 @@ static void number_blocks(cpu_kernel *k, liveness *l)
         l->resume_of[cpu_map_get(&l->block_map, k->barriers[i].block)] = resume;
         l->is_resume[resume] = true;
     }
+    for (int b = 0; b < l->block_count; b++) number_edges(l, b);
 }
 
-static bool update_block(const liveness *l, int b)
+static bool update_block(liveness *l, int b)
 {
-    LLVMValueRef end = LLVMGetBasicBlockTerminator(l->blocks[b]);
-    int count = (int)LLVMGetNumSuccessors(end), next[3], edges = 0;
-    for (int i = 0; i < count && i < 2; i++)
-        next[edges++] = cpu_map_get(&l->block_map, LLVMGetSuccessor(end, (unsigned)i));
-    if (l->resume_of[b] >= 0) next[edges++] = l->resume_of[b];
-    bool changed = false;
+    const struct edges *e = &l->edges[b];
+    bool changed = false, news = l->seen[b] == 0;
+    for (int i = 0; i < e->count; i++) news |= l->changed[e->to[i]] > l->seen[b];
+    if (!news) return false;
+    l->seen[b] = ++l->now;
     for (size_t w = 0; w < l->words; w++) {
         uint64_t out = 0;
-        for (int i = 0; i < edges; i++) out |= l->live_in[next[i]][w];
+        for (int i = 0; i < e->count; i++) out |= l->live_in[e->to[i]][w];
         uint64_t in = l->used[b][w] | (out & ~l->defined[b][w]);
         changed |= in != l->live_in[b][w];
         l->live_in[b][w] = in;
     }
+    if (changed) l->changed[b] = ++l->now;
     return changed;
 }
 
@@ -239,6 +260,9 @@ static void set_clean(uint64_t *set, int slot, bool clean)
  * rest begins with all slots and loses those that are written on some way. */
 static void begin_clean(liveness *l)
 {
+    l->now = 0;
+    memset(l->changed, 0, (size_t)l->block_count * sizeof *l->changed);
+    memset(l->seen, 0, (size_t)l->block_count * sizeof *l->seen);
     for (int b = 0; b < l->block_count; b++)
         for (size_t w = 0; w < l->words; w++) {
             uint64_t restored = l->live_in[b][w] & ~l->escaped[w];
@@ -263,20 +287,24 @@ static void pass_block(const liveness *l, int b, uint64_t *set, bool *loaded)
 
 static bool spread_clean(liveness *l, int b, uint64_t *set, bool *loaded)
 {
-    LLVMValueRef end = LLVMGetBasicBlockTerminator(l->blocks[b]);
-    unsigned count = LLVMGetNumSuccessors(end);
-    bool changed = false;
+    const struct edges *e = &l->edges[b];
+    bool any = false;
+    if (l->seen[b] && l->changed[b] <= l->seen[b]) return false;
+    l->seen[b] = ++l->now;
     pass_block(l, b, set, loaded);
-    for (unsigned i = 0; i < count; i++) {
-        int next = cpu_map_get(&l->block_map, LLVMGetSuccessor(end, i));
+    for (int i = 0; i < e->real; i++) {
+        int next = e->to[i];
+        bool changed = false;
         if (l->is_resume[next]) continue;
         for (size_t w = 0; w < l->words; w++) {
             uint64_t left = l->clean[next][w] & set[w];
             changed |= left != l->clean[next][w];
             l->clean[next][w] = left;
         }
+        if (changed) l->changed[next] = ++l->now;
+        any |= changed;
     }
-    return changed;
+    return any;
 }
 
 /* ---- Saving ---- */

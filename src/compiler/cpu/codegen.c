@@ -5,6 +5,7 @@
  * take most of the time and add spills. For their sake too token factors of stores are not merged without end: the code is
  * the same, the time to find it grew with the square of the stores. Nor are instructions sunk, see keep_order. */
 #include "compiler/cpu/cpu.h"
+#include "compiler/ir/support.h"
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Support.h>
@@ -120,8 +121,12 @@ tombac_status cpu_compile(LLVMModuleRef module, const cpu_options *options, tb_t
     tombac_status status = cpu_target_machine(options->target, &machine, error);
     if (status) return status;
     status = cpu_vectorise(module, options, context_size, error);
+    tb_times_begin(options->times, "vector passes");
     if (!status) status = cpu_optimise(module, machine, options->debug, error);
+    ir_note_size(options->times, module);
+    tb_times_begin(options->times, "machine code");
     if (!status) status = cpu_emit(module, machine, false, object, error);
+    tb_times_size(options->times, object->size);
     LLVMDisposeTargetMachine(machine);
     return status;
 }

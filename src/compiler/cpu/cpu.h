@@ -9,6 +9,7 @@
  *     cpu_vectorise   scalar IR -> vector IR           (kernel.h lists the passes inside)
  *     cpu_optimise    the pass list for vector IR
  *     cpu_emit        machine code, as object or as assembly
+ *     cpu_finish      the rest that cpu_vectorise left out -> an object with TB_CPU_GENERAL
  *
  * Limits, refused by name: functions without a return, indirect calls, vector values that are no matrices.
  * Promise about memory: an access touches no byte that an active thread would not have touched. 32-bit index
@@ -19,6 +20,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/times.h"
 
 #include <llvm-c/Core.h>
 #include <llvm-c/TargetMachine.h>
@@ -38,6 +40,9 @@ typedef struct cpu_options {
     bool whole; /* every threadgroup has that size: the code relies on it */
     bool debug; /* code for a debugger: lines and variables, hardly optimised */
     LLVMMetadataRef subprogram; /* of the kernel's function, for debugging */
+    tb_text *rest;       /* receives the bitcode of the general form of the code, which is left out; NULL: it is not */
+    uint32_t defer_from; /* instructions from which that is worth it; smaller kernels are complete */
+    tb_times *times;           /* where time goes; NULL: nobody asks */
     struct cpu_report *report; /* receives what was decided (report.h); NULL: nobody asks */
 } cpu_options;
 
@@ -56,7 +61,9 @@ tombac_status cpu_optimise(LLVMModuleRef module, LLVMTargetMachineRef machine, b
 tombac_status cpu_context_place(LLVMModuleRef module, tombac_error **error);
 tombac_status cpu_emit(
     LLVMModuleRef module, LLVMTargetMachineRef machine, bool assembly, tb_text *out, tombac_error **error);
-/* All three; the machine is made by cpu_target_machine. */
+tombac_status cpu_finish(
+    const void *bitcode, size_t size, const char *target, tb_text *object, tombac_error **error);
+/* The first three; the machine is made by cpu_target_machine. */
 tombac_status cpu_compile(LLVMModuleRef module, const cpu_options *options, tb_text *object,
     size_t *context_size, tombac_error **error);
 

@@ -172,7 +172,8 @@ static void declare_step(cpu_kernel *k, const char *name)
     unsigned count = LLVMCountParams(k->function);
     LLVMTypeRef *types = cpu_alloc(&k->job, count + PARAM_COUNT, sizeof *types);
     k->step = LLVMAddFunction(k->module, name, step_type(k, types));
-    LLVMSetLinkage(k->step, LLVMInternalLinkage);
+    bool apart = k->defers && k->variant == LAYOUT_GENERAL;
+    LLVMSetLinkage(k->step, apart ? LLVMExternalLinkage : LLVMInternalLinkage);
     cpu_function_attributes(k, k->step);
     copy_parameter_attributes(k, k->step);
     dispatch_attributes(k, k->step, count + PARAM_DISPATCH);
@@ -182,7 +183,7 @@ static void declare_step(cpu_kernel *k, const char *name)
         LLVMCreateStringAttribute(
             k->context, CPU_CONTEXT_ATTRIBUTE, sizeof CPU_CONTEXT_ATTRIBUTE - 1, "", 0));
     add_parameter_attributes(k, k->step, count + PARAM_STOP, own);
-    if (!k->has_barrier || k->value_count <= SMALL_STEP)
+    if (!apart && (!k->has_barrier || k->value_count <= SMALL_STEP))
         LLVMAddAttributeAtIndex(k->step, LLVMAttributeFunctionIndex, cpu_attribute(k, "alwaysinline", 0));
     for (unsigned i = 0; i < count; i++)
         cpu_map_put(&k->job, &k->arguments, LLVMGetParam(k->function, i), (int)i);
@@ -227,6 +228,7 @@ typedef struct entry {
     LLVMValueRef function, *arguments; /* of the steps */
     LLVMValueRef chosen, full, count;  /* variant for SIMD-groups 0 to full - 1; number of all */
     LLVMValueRef row_factor, width_factor, contexts;
+    LLVMValueRef general; /* address of the general step, where it is not in this module */
     unsigned kernel_arguments;
 } entry;
 
@@ -251,8 +253,9 @@ static LLVMValueRef call_step(
     own[PARAM_CONTEXT] = context;
     own[PARAM_WIDTH_FACTOR] = which == e->variant_count - 1 ? e->width_factor : e->row_factor;
     own[PARAM_STATE] = state;
-    return LLVMBuildCall2(
-        e->b, LLVMGlobalGetValueType(step), step, e->arguments, e->kernel_arguments + PARAM_COUNT, "");
+    LLVMTypeRef type = LLVMGlobalGetValueType(step);
+    if (e->general && which == e->variant_count - 1) step = e->general;
+    return LLVMBuildCall2(e->b, type, step, e->arguments, e->kernel_arguments + PARAM_COUNT, "");
 }
 
 static LLVMValueRef is_number(entry *e, LLVMValueRef x, uint64_t number)
@@ -531,8 +534,11 @@ void cpu_entry_emit(cpu_kernel *k, const cpu_variant *variants, int count)
         load_pointer(k, e.b, k->ptr, group, offsetof(tb_cpu_group, threadgroup_memory));
     e.arguments[e.kernel_arguments + PARAM_STOP] =
         load_pointer(k, e.b, k->ptr, group, offsetof(tb_cpu_group, stop));
+    if (k->defers) e.general = load_pointer(k, e.b, k->ptr, group, offsetof(tb_cpu_group, general));
     find_shape(&e, dispatch);
     e.contexts = load_pointer(k, e.b, k->ptr, group, offsetof(tb_cpu_group, context));
+    e.arguments[e.kernel_arguments + PARAM_TALLIES] =
+        k->has_tallies ? load_field(k, e.b, group, offsetof(tb_cpu_group, tallies)) : cpu_int(k->i32, 0);
     if (k->has_barrier)
         emit_rounds(&e);
     else

@@ -89,11 +89,53 @@ static LLVMValueRef safe_address(cpu_kernel *k, const cpu_value *value, int copy
     return LLVMBuildSelect(k->builder, active, address, dummy, "");
 }
 
+static bool is_float_operation(LLVMValueRef ir)
+{
+    switch (LLVMGetInstructionOpcode(ir)) {
+    case LLVMFPExt:
+    case LLVMFNeg:
+    case LLVMFAdd:
+    case LLVMFSub:
+    case LLVMFMul: return true;
+    default: return false;
+    }
+}
+
+static LLVMValueRef copies_of(cpu_kernel *k, LLVMValueRef ir, int copies)
+{
+    LLVMValueRef all = LLVMGetPoison(LLVMVectorType(LLVMTypeOf(ir), (unsigned)copies));
+    for (int i = 0; i < copies; i++)
+        all = LLVMBuildInsertElement(k->builder, all, cpu_scalar(k, ir, i, copies), cpu_int(k->i32, (uint64_t)i), "");
+    return all;
+}
+
+/* Floats of several blocks of lanes, as where lanes share a scale: one short vector, which costs what one of them does, and
+ * from which one permutation makes the vector of all lanes. */
+static void emit_copies_together(cpu_kernel *k, cpu_value *value)
+{
+    LLVMValueRef ir = value->ir, a = copies_of(k, LLVMGetOperand(ir, 0), value->copies), result;
+    LLVMBuilderRef b = k->builder;
+    switch (LLVMGetInstructionOpcode(ir)) {
+    case LLVMFPExt: result = LLVMBuildFPExt(b, a, LLVMVectorType(LLVMTypeOf(ir), (unsigned)value->copies), ""); break;
+    case LLVMFNeg: result = LLVMBuildFNeg(b, a, ""); break;
+    default:
+        result = LLVMBuildBinOp(b, LLVMGetInstructionOpcode(ir), a, copies_of(k, LLVMGetOperand(ir, 1), value->copies), "");
+    }
+    if (LLVMIsAInstruction(result) && LLVMCanValueUseFastMathFlags(ir))
+        LLVMSetFastMathFlags(result, LLVMGetFastMathFlags(ir));
+    for (int i = 0; i < value->copies; i++)
+        cpu_define(k, value, i, LLVMBuildExtractElement(b, result, cpu_int(k->i32, (uint64_t)i), ""));
+}
+
 void cpu_emit_scalars(cpu_kernel *k, cpu_value *value)
 {
     LLVMValueRef ir = value->ir;
     LLVMOpcode opcode = LLVMGetInstructionOpcode(ir);
     int count = LLVMGetNumOperands(ir) - (opcode == LLVMCall);
+    if (value->copies > 1 && is_float_operation(ir)) {
+        emit_copies_together(k, value);
+        return;
+    }
     for (int copy = 0; copy < value->copies; copy++) {
         if (opcode == LLVMOr && LLVMGetIsDisjoint(ir)) { /* see binary() in transfer.c */
             LLVMValueRef a = cpu_scalar(k, LLVMGetOperand(ir, 0), copy, value->copies);

@@ -13,7 +13,9 @@
  *     matrix.c       which products of matrices are computed together (tile.c emits them, layout.c moves between layouts)
  *     linearise.c    blocks to vector code under masks (uses value.c, instruction.c, memory.c, group.c, lanes.c, collective.c)
  *     barrier.c      states: what is saved at a barrier and restored after it
+ *     tally.c        buffers that are only counted in (before the variants are made)
  *     entry.c        the loop over SIMD-groups, the entry point
+ *     defer.c        takes the general step out, to be made when a launch needs it
  *
  * Blocks and values are numbers into k->blocks and k->values. Memory of the analysis comes from one arena. A
  * pass that finds something that it cannot do calls cpu_fail, which leaves all passes at once (setjmp in
@@ -139,6 +141,9 @@ typedef struct cpu_kernel {
     int *order;
     cpu_map block_map, value_map;
     bool has_barrier;
+    bool has_tallies;
+    uint8_t tallies[TB_CPU_TALLIES_MAX]; /* tb_cpu_tally of each argument (tally.c) */
+    bool defers;        /* the general step becomes a module of its own (defer.c) */
     bool index_assumed; /* an address was taken as strided by cpu_index_assumed, or is in a family (affine.c) */
     cpu_family *families;
     int family_count;
@@ -152,7 +157,7 @@ typedef struct cpu_kernel {
     LLVMValueRef step;                     /* function being made */
     LLVMBasicBlockRef entry, init;
     cpu_map arguments;            /* parameter of the kernel -> its place among the step's */
-    LLVMValueRef parameter[9];    /* step parameters after the kernel's own */
+    LLVMValueRef parameter[10];    /* step parameters after the kernel's own */
     LLVMValueRef thread_base;     /* index of the first thread */
     LLVMValueRef position[3];     /* of the first thread; of all threads in the general variant */
     LLVMValueRef all, entry_mask; /* constant true; mask of the threads that exist */
@@ -182,6 +187,7 @@ enum {
                          */
     PARAM_HEIGHT_FACTOR, /* reciprocal of the height */
     PARAM_STOP,          /* address of the word that says: stop (limit.c) */
+    PARAM_TALLIES,       /* tb_cpu_group.tallies (tally.c) */
     PARAM_STATE,         /* barrier to resume at, or one more than the last: start */
     PARAM_COUNT
 };
@@ -194,6 +200,8 @@ void cpu_prepare(cpu_kernel *k);
 /* split.c; after the analysis of the rows variant, which is stale if it returns true. */
 bool cpu_loops_split(cpu_kernel *k);
 void cpu_prepare_again(cpu_kernel *k);
+void cpu_tallies_find(cpu_kernel *k);
+void cpu_tallies_declare(cpu_kernel *k);
 void cpu_graph_build(cpu_kernel *k);
 void cpu_dominance_build(cpu_kernel *k);
 void cpu_loops_build(cpu_kernel *k);
@@ -205,6 +213,7 @@ LLVMValueRef cpu_step_emit(cpu_kernel *k, const char *name); /* entry.c; calls c
 void cpu_linearise(cpu_kernel *k);
 /* The last variant is the general one. */
 void cpu_entry_emit(cpu_kernel *k, const cpu_variant *variants, int count);
+void cpu_defer_general(cpu_kernel *k, const cpu_variant *variants, int count);
 
 /* ---- Graph ---- */
 bool cpu_dominates(const cpu_kernel *k, int a, int b);
@@ -300,6 +309,9 @@ LLVMValueRef cpu_spill_room(cpu_kernel *k, LLVMTypeRef type);
 LLVMValueRef cpu_unspill(cpu_kernel *k, LLVMValueRef memory, LLVMTypeRef type);
 /* The instruction itself, once per active lane, on its scalar operands. */
 LLVMValueRef cpu_by_lanes(cpu_kernel *k, LLVMValueRef instruction);
+
+/* Is the memory that an atomic update goes to the worker's own (tally.c)? An i1; NULL: never. */
+LLVMValueRef cpu_tally_is_own(cpu_kernel *k, LLVMValueRef update);
 
 /* ---- Grouped accesses (group.c) ---- */
 bool cpu_group_load(cpu_kernel *k, cpu_value *value);

@@ -85,6 +85,7 @@ typedef struct one {
     LLVMValueRef ir, operand[MAX_OPERANDS], result[2];
     LLVMTypeRef spilled[MAX_OPERANDS], result_type[2]; /* NULL: the operand is the same for all lanes */
     int count, result_count;
+    bool alone; /* an atomic on memory that only this operating-system thread uses: it needs no lock */
 } one;
 
 /* One OS thread runs the threadgroup, so its memory needs no lock: an update is a load and a store, lane after lane.
@@ -119,23 +120,31 @@ static LLVMValueRef combine_plain(cpu_kernel *k, LLVMAtomicRMWBinOp op, LLVMValu
     }
 }
 
+/* The old value; NULL: the operation has no plain form. */
+static LLVMValueRef update_alone(cpu_kernel *k, LLVMValueRef update, LLVMValueRef address, LLVMValueRef x)
+{
+    LLVMValueRef old = LLVMBuildLoad2(k->builder, LLVMTypeOf(x), address, "");
+    LLVMValueRef new = combine_plain(k, LLVMGetAtomicRMWBinOp(update), old, x);
+    if (!new) return NULL;
+    LLVMBuildStore(k->builder, new, address);
+    return old;
+}
+
+static LLVMValueRef operand_of(cpu_kernel *k, const one *d, int i, LLVMValueRef lane)
+{
+    return d->spilled[i] ? cpu_spilled_lane(k, d->operand[i], d->spilled[i], lane) : d->operand[i];
+}
+
 static void body_of_one(cpu_kernel *k, LLVMValueRef lane, void *data)
 {
-    one *d = data;
+    const one *d = data;
     LLVMValueRef a[MAX_OPERANDS], result = NULL;
     LLVMBuilderRef b = k->builder;
-    for (int i = 0; i < d->count; i++)
-        a[i] = d->spilled[i] ? cpu_spilled_lane(k, d->operand[i], d->spilled[i], lane) : d->operand[i];
+    for (int i = 0; i < d->count; i++) a[i] = operand_of(k, d, i, lane);
     LLVMOpcode opcode = LLVMGetInstructionOpcode(d->ir);
-    bool local = opcode != LLVMCall && is_threadgroup_memory(LLVMGetOperand(d->ir, opcode == LLVMStore));
-    if (opcode == LLVMAtomicRMW && local) {
-        LLVMValueRef old = LLVMBuildLoad2(b, LLVMTypeOf(a[1]), a[0], "");
-        LLVMValueRef new = combine_plain(k, LLVMGetAtomicRMWBinOp(d->ir), old, a[1]);
-        if (new) {
-            LLVMBuildStore(b, new, a[0]);
-            result = old;
-        }
-    } else if (opcode == LLVMAtomicCmpXchg && local) {
+    if (opcode == LLVMAtomicRMW && d->alone) {
+        result = update_alone(k, d->ir, a[0], a[1]);
+    } else if (opcode == LLVMAtomicCmpXchg && d->alone) {
         LLVMValueRef old = LLVMBuildLoad2(b, LLVMTypeOf(a[1]), a[0], "");
         LLVMValueRef same = LLVMBuildICmp(b, LLVMIntEQ, old, a[1], "");
         LLVMBuildStore(b, LLVMBuildSelect(b, same, a[2], old, ""), a[0]);
@@ -155,11 +164,11 @@ static void body_of_one(cpu_kernel *k, LLVMValueRef lane, void *data)
 
 enum { LARGE_KERNEL = 400 }; /* instructions */
 
-/* An update of threadgroup memory is shorter than the step from one set bit of a mask to the next: where all lanes turn out to
+/* An update without a lock is shorter than the step from one set bit of a mask to the next: where all lanes turn out to
  * be active, it runs for all of them in a line. */
 static void run_lanes(cpu_kernel *k, one *d)
 {
-    bool is_short = LLVMIsAAtomicRMWInst(d->ir) && is_threadgroup_memory(LLVMGetOperand(d->ir, 0));
+    bool is_short = LLVMIsAAtomicRMWInst(d->ir) && d->alone;
     if (!is_short || k->mask == k->all || k->value_count > LARGE_KERNEL) {
         cpu_lane_loop(k, k->mask, body_of_one, d);
         return;
@@ -176,7 +185,7 @@ static void run_lanes(cpu_kernel *k, one *d)
     LLVMPositionBuilderAtEnd(k->builder, end);
 }
 
-LLVMValueRef cpu_by_lanes(cpu_kernel *k, LLVMValueRef ir)
+static one prepare_lanes(cpu_kernel *k, LLVMValueRef ir)
 {
     one d = {.ir = ir, .count = LLVMGetNumOperands(ir)};
     if (LLVMIsACallInst(ir)) d.count--;
@@ -188,6 +197,14 @@ LLVMValueRef cpu_by_lanes(cpu_kernel *k, LLVMValueRef ir)
         d.spilled[i] = cpu_is_uniform(k, o) ? NULL : LLVMTypeOf(o);
         d.operand[i] = d.spilled[i] ? cpu_spill(k, cpu_vector(k, o)) : cpu_scalar(k, o, 0, 1);
     }
+    bool atomic = LLVMIsAAtomicRMWInst(ir) || LLVMIsAAtomicCmpXchgInst(ir);
+    d.alone = atomic && is_threadgroup_memory(LLVMGetOperand(ir, 0));
+    return d;
+}
+
+LLVMValueRef cpu_by_lanes(cpu_kernel *k, LLVMValueRef ir)
+{
+    one d = prepare_lanes(k, ir);
     LLVMTypeRef type = LLVMTypeOf(ir);
     LLVMTypeKind kind = LLVMGetTypeKind(type);
     if (kind != LLVMVoidTypeKind && LLVMGetFirstUse(ir))
@@ -240,6 +257,46 @@ static bool can_combine(LLVMAtomicRMWBinOp op)
            op == LLVMAtomicRMWBinOpUMin || op == LLVMAtomicRMWBinOpMax || op == LLVMAtomicRMWBinOpMin;
 }
 
+/* ---- Tallies (tally.c): code for memory of the worker's own, and for the buffer itself ---- */
+
+typedef struct fork {
+    LLVMBasicBlockRef shared, end;
+} fork;
+
+/* Goes on where the memory is the worker's own; false: it never is. */
+static bool fork_begin(cpu_kernel *k, LLVMValueRef is_own, fork *f)
+{
+    if (!is_own) return false;
+    LLVMBasicBlockRef own = cpu_new_block(k, "own");
+    f->shared = cpu_new_block(k, "shared");
+    f->end = cpu_new_block(k, "updated");
+    LLVMBuildCondBr(k->builder, is_own, own, f->shared);
+    LLVMPositionBuilderAtEnd(k->builder, own);
+    return true;
+}
+
+static void fork_else(cpu_kernel *k, const fork *f)
+{
+    LLVMBuildBr(k->builder, f->end);
+    LLVMPositionBuilderAtEnd(k->builder, f->shared);
+}
+
+static void fork_end(cpu_kernel *k, const fork *f)
+{
+    LLVMBuildBr(k->builder, f->end);
+    LLVMPositionBuilderAtEnd(k->builder, f->end);
+}
+
+/* One update of memory that others may use; returns the old value. */
+static LLVMValueRef update_locked(cpu_kernel *k, LLVMValueRef update, LLVMValueRef address, LLVMValueRef x)
+{
+    LLVMValueRef old = LLVMInstructionClone(update);
+    LLVMSetOperand(old, 0, address);
+    LLVMSetOperand(old, 1, x);
+    LLVMInsertIntoBuilder(k->builder, old);
+    return old;
+}
+
 /* All lanes on one address: one operation with what they give together. Old values, where asked for, are
  * those of the order of lanes, which for additions is the old value before all and the sum of the lanes
  * below. */
@@ -253,15 +310,15 @@ static bool emit_combined(cpu_kernel *k, cpu_value *value)
     LLVMValueRef wide = cpu_vector(k, LLVMGetOperand(ir, 1)), x = combine_lanes(k, op, wide, k->mask);
     if (!x) return false;
     LLVMValueRef address = cpu_scalar(k, pointer, 0, 1);
-    if (is_threadgroup_memory(pointer)) {
-        old = LLVMBuildLoad2(k->builder, LLVMTypeOf(x), address, "");
-        LLVMBuildStore(k->builder, combine_plain(k, op, old, x), address);
-    } else {
-        old = LLVMInstructionClone(ir);
-        LLVMSetOperand(old, 0, address);
-        LLVMSetOperand(old, 1, x);
-        LLVMInsertIntoBuilder(k->builder, old);
+    fork f;
+    if (fork_begin(k, cpu_tally_is_own(k, ir), &f)) { /* nobody needs the old value */
+        update_alone(k, ir, address, x);
+        fork_else(k, &f);
+        update_locked(k, ir, address, x);
+        fork_end(k, &f);
+        return true;
     }
+    old = is_threadgroup_memory(pointer) ? update_alone(k, ir, address, x) : update_locked(k, ir, address, x);
     if (!used) return true;
     LLVMValueRef below = cpu_exclusive_sum(k, wide), all = cpu_splat(k, old);
     cpu_define(k, value, 0,
@@ -275,17 +332,9 @@ static bool emit_combined(cpu_kernel *k, cpu_value *value)
 enum { FEW = 4, MAX_MISSES = 2 };
 
 typedef struct meeting {
-    LLVMValueRef ir, pointers, numbers, spilled_pointers, spilled_numbers; /* numbers: wide */
+    one by_lanes;
+    LLVMValueRef pointers, numbers; /* wide */
 } meeting;
-
-static void update_one(cpu_kernel *k, LLVMValueRef lane, void *data)
-{
-    const meeting *m = data;
-    LLVMValueRef update = LLVMInstructionClone(m->ir);
-    LLVMSetOperand(update, 0, cpu_spilled_lane(k, m->spilled_pointers, LLVMTypeOf(LLVMGetOperand(m->ir, 0)), lane));
-    LLVMSetOperand(update, 1, cpu_spilled_lane(k, m->spilled_numbers, LLVMTypeOf(m->ir), lane));
-    LLVMInsertIntoBuilder(k->builder, update);
-}
 
 /* One update for all lanes of `left` that have the address of its first one; returns their bits. */
 static LLVMValueRef update_together(cpu_kernel *k, const meeting *m, LLVMValueRef left)
@@ -293,19 +342,17 @@ static LLVMValueRef update_together(cpu_kernel *k, const meeting *m, LLVMValueRe
     LLVMBuilderRef b = k->builder;
     LLVMValueRef arguments[2] = {left, cpu_int(k->i1, 1)};
     LLVMValueRef lane = LLVMBuildZExt(b, cpu_intrinsic(k, "llvm.cttz", &k->i32, 1, arguments, 2), k->i64, "");
-    LLVMValueRef address = cpu_spilled_lane(k, m->spilled_pointers, LLVMTypeOf(LLVMGetOperand(m->ir, 0)), lane);
+    LLVMValueRef address = operand_of(k, &m->by_lanes, 0, lane), ir = m->by_lanes.ir;
     LLVMValueRef equal = LLVMBuildICmp(b, LLVMIntEQ, m->pointers, cpu_splat(k, LLVMBuildPtrToInt(b, address, k->i64, "")), "");
     LLVMValueRef together = LLVMBuildAnd(b, left, cpu_mask_bits(k, equal), "meet");
-    LLVMValueRef update = LLVMInstructionClone(m->ir), mask = LLVMBuildBitCast(b, together, k->mask_type, "");
-    LLVMSetOperand(update, 0, address);
-    LLVMSetOperand(update, 1, combine_lanes(k, LLVMGetAtomicRMWBinOp(m->ir), m->numbers, mask));
-    LLVMInsertIntoBuilder(b, update);
+    LLVMValueRef mask = LLVMBuildBitCast(b, together, k->mask_type, "");
+    update_locked(k, ir, address, combine_lanes(k, LLVMGetAtomicRMWBinOp(ir), m->numbers, mask));
     return together;
 }
 
 /* Locked updates take turns: lanes that meet at an address make one update, as long as there are enough that do. An address
  * that few lanes have is a miss; after some misses the rest goes lane by lane. */
-static void emit_meetings(cpu_kernel *k, const meeting *m)
+static void emit_meetings(cpu_kernel *k, meeting *m)
 {
     LLVMBuilderRef b = k->builder;
     LLVMValueRef all = cpu_mask_bits(k, k->mask), zero = cpu_int(k->i32, 0);
@@ -325,22 +372,47 @@ static void emit_meetings(cpu_kernel *k, const meeting *m)
     LLVMAddIncoming(left, (LLVMValueRef[]){all, others}, from, 2);
     LLVMAddIncoming(misses, (LLVMValueRef[]){zero, more}, from, 2);
     LLVMPositionBuilderAtEnd(b, rest);
-    cpu_lane_loop(k, LLVMBuildBitCast(b, others, k->mask_type, ""), update_one, (void *)m);
+    cpu_lane_loop(k, LLVMBuildBitCast(b, others, k->mask_type, ""), body_of_one, &m->by_lanes);
     LLVMBuildBr(b, end);
     LLVMPositionBuilderAtEnd(b, end);
 }
 
-static bool emit_unneeded(cpu_kernel *k, cpu_value *value)
+/* Is there a form of the update for lanes that meet? */
+static bool can_meet(const cpu_kernel *k, LLVMValueRef ir)
 {
-    LLVMValueRef ir = value->ir;
-    if (LLVMGetInstructionOpcode(ir) != LLVMAtomicRMW || LLVMGetFirstUse(ir) || k->value_count > LARGE_KERNEL) return false;
-    if (!can_combine(LLVMGetAtomicRMWBinOp(ir)) || LLVMGetTypeKind(LLVMTypeOf(ir)) != LLVMIntegerTypeKind) return false;
-    LLVMValueRef pointers = cpu_vector(k, LLVMGetOperand(ir, 0)), numbers = cpu_vector(k, LLVMGetOperand(ir, 1));
-    meeting m = {.ir = ir, .numbers = numbers, .spilled_pointers = cpu_spill(k, pointers),
-        .spilled_numbers = cpu_spill(k, numbers)};
-    m.pointers = LLVMBuildPtrToInt(k->builder, pointers, LLVMVectorType(k->i64, LANES), "");
-    emit_meetings(k, &m);
-    return true;
+    return LLVMIsAAtomicRMWInst(ir) && !LLVMGetFirstUse(ir) && k->value_count <= LARGE_KERNEL &&
+           can_combine(LLVMGetAtomicRMWBinOp(ir)) && LLVMGetTypeKind(LLVMTypeOf(ir)) == LLVMIntegerTypeKind;
+}
+
+/* An update of device memory at different addresses. All that the blocks of a fork use is made before. */
+static void emit_device(cpu_kernel *k, cpu_value *value)
+{
+    LLVMValueRef ir = value->ir, is_own = cpu_tally_is_own(k, ir);
+    bool meets = can_meet(k, ir);
+    cpu_note(k, value, is_own ? CPU_ATOMIC_TALLY : CPU_ATOMIC_LOCKED);
+    if (!meets && !is_own) {
+        LLVMValueRef result = cpu_by_lanes(k, ir);
+        if (result) cpu_define(k, value, 0, result);
+        return;
+    }
+    meeting m = {.by_lanes = prepare_lanes(k, ir)};
+    if (meets) {
+        m.numbers = cpu_vector(k, LLVMGetOperand(ir, 1));
+        m.pointers = LLVMBuildPtrToInt(k->builder, cpu_vector(k, LLVMGetOperand(ir, 0)), LLVMVectorType(k->i64, LANES), "");
+    }
+    fork f;
+    bool forks = fork_begin(k, is_own, &f);
+    if (forks) {
+        one own = m.by_lanes;
+        own.alone = true;
+        run_lanes(k, &own);
+        fork_else(k, &f);
+    }
+    if (meets)
+        emit_meetings(k, &m);
+    else
+        run_lanes(k, &m.by_lanes);
+    if (forks) fork_end(k, &f);
 }
 
 void cpu_emit_atomic(cpu_kernel *k, cpu_value *value)
@@ -350,8 +422,11 @@ void cpu_emit_atomic(cpu_kernel *k, cpu_value *value)
         cpu_note(k, value, CPU_ATOMIC_COMBINED);
         return;
     }
-    cpu_note(k, value, local ? CPU_ATOMIC_LANES : CPU_ATOMIC_LOCKED);
-    if (!local && emit_unneeded(k, value)) return;
+    if (!local) {
+        emit_device(k, value);
+        return;
+    }
+    cpu_note(k, value, CPU_ATOMIC_LANES);
     LLVMValueRef result = cpu_by_lanes(k, value->ir);
     if (result) cpu_define(k, value, 0, result);
 }

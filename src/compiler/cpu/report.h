@@ -26,6 +26,7 @@
     X(PRIVATE_CELLS, "private array", "private array, kept so that threads are adjacent", 1)                          \
     X(ATOMIC_COMBINED, "atomic combined", "all threads update one address: combined first, then one update", 12)      \
     X(ATOMIC_LANES, "atomic lane loop", "thread by thread, without a lock (threadgroup memory)", 96)                  \
+    X(ATOMIC_TALLY, "atomic tally", "counted by each processor for itself, or locked if another argument sees the buffer", 96) \
     X(ATOMIC_LOCKED, "atomic locked", "thread by thread, each with a locked instruction", 320)                        \
     X(DIVISION_WIDE, "64-bit division", "64-bit integer division: thread by thread", 320)                             \
     X(DIVISION, "division", "integer division by a value that is no constant: through floating point", 12)            \

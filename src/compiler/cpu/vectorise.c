@@ -1,5 +1,6 @@
 /* The passes in their order, once per variant of the code; see kernel.h and cpu.h. */
 #include "compiler/cpu/debug.h"
+#include "compiler/ir/support.h"
 
 #include <llvm-c/Analysis.h>
 #include <stdio.h>
@@ -117,30 +118,41 @@ static void declare_assumption(cpu_kernel *k)
 
 static void vectorise(cpu_kernel *k, LLVMModuleRef module, const cpu_options *options, size_t *context_size)
 {
+    tb_times_begin(options->times, "analyse");
     cpu_set_up(k, module, options);
     cpu_prepare(k);
     cpu_variant variants[MAX_VARIANTS];
     size_t used = 0;
     cpu_analyse(k, LAYOUT_ROWS, 0);
     int count = choose_variants(k, variants);
+    k->defers = options->rest && !options->whole && !options->debug && !options->report &&
+                (uint32_t)k->value_count >= options->defer_from;
     if (cpu_loops_split(k)) cpu_prepare_again(k);
     variants[count++] = (cpu_variant){.layout = LAYOUT_GENERAL};
+    cpu_tallies_find(k);
     for (int i = 0; i < count; i++) {
+        static const char *const phases[] = {"vectorise, rows", "vectorise, boxes", "vectorise, general"};
         char name[40];
+        tb_times_begin(options->times, phases[variants[i].layout]);
         snprintf(name, sizeof name, "tombac.step.%s%d",
             (const char *[]){"rows", "box", "general"}[variants[i].layout], variants[i].width);
+        bool apart = k->defers && variants[i].layout == LAYOUT_GENERAL;
         cpu_analyse(k, variants[i].layout, variants[i].width);
         k->context_used = 64;
-        variants[i].step = cpu_step_emit(k, name);
+        variants[i].step = cpu_step_emit(k, apart ? TB_CPU_GENERAL : name);
+        if (options->times) tb_times_size(options->times, ir_instruction_count(variants[i].step));
         cpu_report_end_variant(k);
         if (k->context_used > used) used = k->context_used;
     }
+    tb_times_begin(options->times, "entry, verify");
     k->context_used = k->has_barrier || used > 64 ? (used + 63) / 64 * 64 : 0;
     if (k->index_assumed) declare_assumption(k);
+    cpu_tallies_declare(k);
     cpu_entry_emit(k, variants, count);
     LLVMDeleteFunction(k->function);
     cpu_debug_finish(k);
     verify(k);
+    if (k->defers) cpu_defer_general(k, variants, count);
     *context_size = k->context_used;
 }
 

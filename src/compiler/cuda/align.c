@@ -28,7 +28,7 @@ typedef struct aligner {
     cuda_assumptions asked_for; /* the numbers among them */
     unsigned budget;
     LLVMValueRef path[MAX_DEPTH]; /* phis that are being looked at */
-    unsigned depth;
+    unsigned depth, unknown;      /* the first `unknown` of them are above a shift to the right */
 } aligner;
 
 static unsigned zeros(aligner *a, LLVMValueRef value);
@@ -150,7 +150,7 @@ static unsigned zeros_of_gep(aligner *a, LLVMValueRef gep)
 static unsigned zeros_of_phi(aligner *a, LLVMValueRef phi)
 {
     for (unsigned i = 0; i < a->depth; i++)
-        if (a->path[i] == phi) return ALL_ZERO;
+        if (a->path[i] == phi) return i < a->unknown ? 0 : ALL_ZERO;
     if (a->depth == MAX_DEPTH) return 0;
     a->path[a->depth++] = phi;
     unsigned result = ALL_ZERO;
@@ -158,6 +158,19 @@ static unsigned zeros_of_phi(aligner *a, LLVMValueRef phi)
         result = least(result, zeros(a, LLVMGetIncomingValue(phi, i)));
     a->depth--;
     return result;
+}
+
+/* Narrow numbers are widened by pairs of shifts, of which the second may be shorter. */
+static unsigned zeros_of_right_shift(aligner *a, LLVMValueRef value, LLVMValueRef distance)
+{
+    if (!LLVMIsAConstantInt(distance)) return 0;
+    uint64_t by = LLVMConstIntGetZExtValue(distance);
+    unsigned before = a->unknown;
+    a->unknown = a->depth;
+    unsigned found = zeros(a, value);
+    a->unknown = before;
+    if (found == ALL_ZERO) return ALL_ZERO; /* it is 0 */
+    return by < found ? found - (unsigned)by : 0;
 }
 
 static unsigned zeros_of_instruction(aligner *a, LLVMValueRef i)
@@ -186,6 +199,8 @@ static unsigned zeros_of_instruction(aligner *a, LLVMValueRef i)
         uint64_t distance = LLVMIsAConstantInt(y) ? LLVMConstIntGetZExtValue(y) : 0;
         return sum(zeros(a, x), distance < ALL_ZERO ? (unsigned)distance : ALL_ZERO);
     }
+    case LLVMLShr:
+    case LLVMAShr: return zeros_of_right_shift(a, x, y);
     case LLVMAnd: {
         unsigned left = zeros(a, x), right = zeros(a, y);
         return left > right ? left : right;
@@ -215,7 +230,7 @@ static unsigned zeros_of_address(aligner *a, LLVMValueRef address, bool assume)
     bool before = a->assume;
     a->assume = assume;
     a->budget = BUDGET;
-    a->depth = 0;
+    a->depth = a->unknown = 0;
     unsigned found = least(zeros(a, address), USEFUL);
     a->assume = before;
     return found;

@@ -7,6 +7,7 @@
 #include <llvm-c/Linker.h>
 #include <llvm-c/Support.h>
 #include <llvm-c/Target.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@ typedef struct work {
     tb_text library;         /* path of the device library */
     tb_text kinds, passed;   /* of the arguments (artifact/cuda.h), and without those that are not passed */
     bool matrices, records;
+    unsigned factor; /* of the wide entry, 0: there is none */
 } work;
 
 bool cuda_is_target(const char *target)
@@ -145,7 +147,7 @@ static void list_literals(ir_kernel *kernel)
     free(entries);
 }
 
-/* ---- Roots and atomic operations ---- */
+/* ---- Atomic operations ---- */
 
 /* Atomic operations reach as far as the device: nothing outside it looks at a buffer while a kernel runs.
  * LLVM's NVPTX back end forgets the order of read-modify-write operations, so fences take its place. */
@@ -170,25 +172,9 @@ static void order_atomic(LLVMValueRef instruction, void *context)
     LLVMSetOrdering(instruction, LLVMAtomicOrderingMonotonic);
 }
 
-/* Square roots stay correctly rounded in every mode, as in the other engines: calls still have their
- * fast-math flags, and would become an approximation. */
-static void make_root_exact(LLVMValueRef instruction, void *context)
-{
-    LLVMBuilderRef builder = context;
-    if (!ir_is_intrinsic(instruction, "llvm.sqrt")) return;
-    LLVMTypeRef type = LLVMTypeOf(instruction);
-    LLVMValueRef x = LLVMGetOperand(instruction, 0);
-    LLVMModuleRef module =
-        LLVMGetGlobalParent(LLVMGetBasicBlockParent(LLVMGetInstructionParent(instruction)));
-    LLVMPositionBuilderBefore(builder, instruction);
-    LLVMReplaceAllUsesWith(instruction, ir_build_intrinsic(builder, module, "llvm.sqrt", &type, 1, &x, 1));
-    LLVMInstructionEraseFromParent(instruction);
-}
-
-static void limit(ir_kernel *kernel)
+static void order_atomics(ir_kernel *kernel)
 {
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(kernel->context);
-    ir_visit(kernel->function, make_root_exact, builder);
     ir_visit(kernel->function, order_atomic, builder);
     LLVMDisposeBuilder(builder);
 }
@@ -251,49 +237,111 @@ static tombac_status merge_accesses(
     if (!w->matrices) return ir_run_passes(kernel, "function(early-cse,dce)", error);
     cuda_flatten_addresses(kernel);
     uint32_t threads = w->threadgroup[0] * w->threadgroup[1] * w->threadgroup[2];
-    if (!cuda_swizzle(
-            kernel, threads ? (threads + TB_SIMD_WIDTH - 1) / TB_SIMD_WIDTH * TB_SIMD_WIDTH : MAX_THREADS))
-        return TOMBAC_OK;
+    bool changed;
+    status = cuda_swizzle(kernel,
+        threads ? (threads + TB_SIMD_WIDTH - 1) / TB_SIMD_WIDTH * TB_SIMD_WIDTH : MAX_THREADS, &changed, error);
+    if (status != TOMBAC_OK || !changed) return status;
     return ir_run_passes(
         kernel, "function(instsimplify,early-cse,loop-simplify,lcssa,loop-mssa(licm),early-cse,dce)", error);
 }
 
-/* What is left to do for one of the two entries, from the module that is the same for both. */
-static tombac_status finish(
-    ir_kernel *kernel, const work *w, bool plain, cuda_assumptions *assumptions, tombac_error **error)
+/* What is left to do for one of the two entries, from the module that is the same for both. `before`: NULL, or
+ * gets a copy of the module as it is before accesses are merged. */
+static tombac_status finish(ir_kernel *kernel, const work *w, bool plain, cuda_assumptions *assumptions,
+    LLVMModuleRef *before, tombac_error **error)
 {
+    tb_times_begin(kernel->times, plain ? "passes, plain launches" : "passes, all launches");
     if (plain) cuda_entry_make_plain(kernel);
     cuda_entry_limit(kernel, w->threadgroup, plain);
     tombac_status status = optimise(kernel, w, error);
     *assumptions = (cuda_assumptions){0};
     if (status == TOMBAC_OK && plain) cuda_find_assumptions(kernel, tb_text_string(&w->passed), assumptions);
-    return status == TOMBAC_OK ? merge_accesses(kernel, w, plain ? assumptions : NULL, error) : status;
+    if (status == TOMBAC_OK && before) *before = LLVMCloneModule(kernel->module);
+    if (status == TOMBAC_OK) status = merge_accesses(kernel, w, plain ? assumptions : NULL, error);
+    if (status == TOMBAC_OK) cuda_compare_next(kernel);
+    ir_note_size(kernel->times, kernel->module);
+    return status;
 }
 
-static tombac_status join(ir_kernel *kernel, LLVMModuleRef second, tombac_error **error)
+/* The entry of `second` goes into the kernel's module, under the name with `suffix`. */
+static tombac_status join(ir_kernel *kernel, LLVMModuleRef second, const char *suffix, tombac_error **error)
 {
-    LLVMValueRef entry = LLVMGetNamedFunction(second, TB_CUDA_ENTRY);
-    LLVMSetValueName2(entry, TB_CUDA_ENTRY TB_CUDA_GENERAL, strlen(TB_CUDA_ENTRY TB_CUDA_GENERAL));
+    char name[64];
+    int length = snprintf(name, sizeof name, "%s%s", TB_CUDA_ENTRY, suffix);
+    LLVMSetValueName2(LLVMGetNamedFunction(second, TB_CUDA_ENTRY), name, (size_t)length);
     if (!LLVMLinkModules2(kernel->module, second)) return TOMBAC_OK;
-    return ir_internal_error(kernel->kernel, error, "joining the two forms of the kernel failed: %s",
+    return ir_internal_error(kernel->kernel, error, "joining the forms of the kernel failed: %s",
         tb_text_string(&kernel->messages));
 }
 
-/* The entry for plain launches and the one for all. */
-static tombac_status finish_both(
-    ir_kernel *kernel, const work *w, cuda_assumptions *assumptions, tombac_error **error)
+/* Makes another module the kernel's; what it had is in *kept. */
+static void change_module(ir_kernel *kernel, LLVMModuleRef module, LLVMModuleRef *kept)
 {
-    LLVMModuleRef first = kernel->module, second = LLVMCloneModule(first);
+    *kept = kernel->module;
+    kernel->module = module;
+    kernel->function = LLVMGetNamedFunction(module, TB_CUDA_ENTRY);
+}
+
+/* The entry for all launches. */
+static tombac_status add_general(
+    ir_kernel *kernel, const work *w, LLVMModuleRef module, tombac_error **error)
+{
+    LLVMModuleRef first;
     cuda_assumptions none;
-    tombac_status status = finish(kernel, w, true, assumptions, error);
-    LLVMValueRef entry = kernel->function;
-    kernel->module = second;
-    kernel->function = LLVMGetNamedFunction(second, TB_CUDA_ENTRY);
-    if (status == TOMBAC_OK) status = finish(kernel, w, false, &none, error);
-    kernel->module = first;
-    kernel->function = entry;
-    if (status == TOMBAC_OK) return join(kernel, second, error);
-    LLVMDisposeModule(second);
+    change_module(kernel, module, &first);
+    tombac_status status = finish(kernel, w, false, &none, NULL, error);
+    change_module(kernel, first, &module);
+    if (status == TOMBAC_OK) return join(kernel, module, TB_CUDA_GENERAL, error);
+    LLVMDisposeModule(module);
+    return status;
+}
+
+/* Makes the kernel's code wide; *factor is 1 where that cannot be, or leaves more than half of the accesses that
+ * plain code (which has `plain` of them) makes for as many threads. */
+static tombac_status widen(ir_kernel *kernel, const work *w, const cuda_assumptions *assume, unsigned plain,
+    unsigned *factor, tombac_error **error)
+{
+    *factor = cuda_widen(kernel, w->threadgroup[0] * w->threadgroup[1] * w->threadgroup[2]);
+    if (*factor == 1) return TOMBAC_OK;
+    unsigned alone = LLVMCountBasicBlocks(kernel->function) > 1 ? plain * *factor : 0; /* one after the other */
+    tombac_status status = ir_run_passes(kernel, "function(" COMBINE ",early-cse<memssa>)", error);
+    if (status == TOMBAC_OK) status = merge_accesses(kernel, w, assume, error);
+    if (2 * cuda_count_accesses(kernel) > 2 * alone + plain * *factor) *factor = 1;
+    return status;
+}
+
+/* The entry for plain launches of many threads. */
+static tombac_status add_wide(ir_kernel *kernel, work *w, const cuda_assumptions *assumptions,
+    LLVMModuleRef module, tombac_error **error)
+{
+    cuda_assumptions aligned = *assumptions;
+    aligned.any = true;
+    LLVMModuleRef first;
+    unsigned factor, plain = cuda_count_accesses(kernel);
+    change_module(kernel, module, &first);
+    tombac_status status = widen(kernel, w, &aligned, plain, &factor, error);
+    change_module(kernel, first, &module);
+    if (status == TOMBAC_OK && factor > 1) {
+        w->factor = factor;
+        return join(kernel, module, TB_CUDA_WIDE, error);
+    }
+    LLVMDisposeModule(module);
+    return status;
+}
+
+/* The entry for plain launches, the one for all, and one of wide code. */
+static tombac_status finish_all(
+    ir_kernel *kernel, work *w, cuda_assumptions *assumptions, tombac_error **error)
+{
+    bool may_widen = w->threadgroup[0] && !w->matrices && !w->records;
+    LLVMModuleRef general = LLVMCloneModule(kernel->module), wide = NULL;
+    tombac_status status = finish(kernel, w, true, assumptions, may_widen ? &wide : NULL, error);
+    if (status == TOMBAC_OK)
+        status = add_general(kernel, w, general, error);
+    else
+        LLVMDisposeModule(general);
+    if (wide && status == TOMBAC_OK) return add_wide(kernel, w, assumptions, wide, error);
+    if (wide) LLVMDisposeModule(wide);
     return status;
 }
 
@@ -311,12 +359,14 @@ static void write_header(tb_text *header, const work *w, const cuda_assumptions 
             if (kinds->data[argument] != '-' && passed++ == m->parameter) break;
         tb_text_printf(header, " %zu.%u.%u", argument, m->offset, m->size);
     }
+    if (w->factor) tb_text_printf(header, "; %u", w->factor);
     tb_text_putc(header, '\n');
 }
 
 /* From the prepared kernel to the module that both entries are made of. */
 static tombac_status lower(ir_kernel *kernel, work *w, tombac_error **error)
 {
+    tb_times_begin(kernel->times, "lower for the GPU");
     LLVMStripModuleDebugInfo(kernel->module);
     tombac_status status = cuda_linearise(kernel, error);
     w->matrices = cuda_matrix_used(kernel);
@@ -326,10 +376,11 @@ static tombac_status lower(ir_kernel *kernel, work *w, tombac_error **error)
     LLVMValueRef thread = NULL;
     if (status == TOMBAC_OK) status = cuda_entry_build(kernel, w->threadgroup, &w->kinds, &thread, error);
     if (status == TOMBAC_OK) status = cuda_operations_lower(kernel, thread, &w->records, error);
+    if (status == TOMBAC_OK) cuda_roots_lower(kernel);
     if (status == TOMBAC_OK) status = link_library(kernel, library, error);
     if (status == TOMBAC_OK) status = close_module(kernel, w->matrices, error);
     if (status == TOMBAC_OK) status = verify(kernel, error);
-    if (status == TOMBAC_OK) limit(kernel);
+    if (status == TOMBAC_OK) order_atomics(kernel);
     for (size_t i = 0; i < w->kinds.size; i++)
         if (w->kinds.data[i] != '-') tb_text_putc(&w->passed, w->kinds.data[i]);
     return status == TOMBAC_OK && (w->passed.bad || w->library.bad) ? tb_fail_memory(error) : status;
@@ -345,7 +396,7 @@ static tombac_status build(
     tb_text_printf(&w.library, "%s", options->folder);
     cuda_assumptions assumptions;
     tombac_status status = lower(kernel, &w, error);
-    if (status == TOMBAC_OK) status = finish_both(kernel, &w, &assumptions, error);
+    if (status == TOMBAC_OK) status = finish_all(kernel, &w, &assumptions, error);
     if (status == TOMBAC_OK) write_header(header, &w, &assumptions);
     if (status == TOMBAC_OK && w.records) list_literals(kernel);
     tb_text_free(&w.library);
@@ -368,7 +419,9 @@ tombac_status cuda_compile(
 {
     tb_text header = {0}, code = {0};
     tombac_status status = build(kernel, options, &header, error);
+    tb_times_begin(kernel->times, "PTX");
     if (status == TOMBAC_OK) status = ir_emit_object(kernel, true, &code, error);
+    tb_times_size(kernel->times, code.size);
     if (status == TOMBAC_OK) {
         tb_text_append(object, header.data, header.size);
         tb_text_append(object, code.data, code.size);

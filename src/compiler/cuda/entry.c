@@ -122,6 +122,18 @@ static void set_by_value(const entry *e, unsigned parameter, uint64_t size, uint
     LLVMAddAttributeAtIndex(e->function, parameter + 1, ir_enum_attribute(e->context, "readonly", 0));
 }
 
+/* No launch changes constant memory while it runs: its loads take the way for such (ld.global.nc). */
+static void mark_unchanging(const entry *e, LLVMValueRef pointer)
+{
+    for (LLVMUseRef use = LLVMGetFirstUse(pointer); use; use = LLVMGetNextUse(use)) {
+        LLVMValueRef user = LLVMGetUser(use);
+        if (LLVMIsAGetElementPtrInst(user) && LLVMGetOperand(user, 0) == pointer) mark_unchanging(e, user);
+        if (!LLVMIsALoadInst(user) || LLVMGetVolatile(user) || LLVMGetOrdering(user)) continue;
+        LLVMValueRef nothing = LLVMMetadataAsValue(e->context, LLVMMDNodeInContext2(e->context, NULL, 0));
+        LLVMSetMetadata(user, LLVMGetMDKindIDInContext(e->context, "invariant.load", 14), nothing);
+    }
+}
+
 static void bind_argument(entry *e, LLVMBasicBlockRef start, unsigned index, char kind, LLVMValueRef own)
 {
     LLVMValueRef old = LLVMGetParam(e->kernel->function, index);
@@ -132,10 +144,12 @@ static void bind_argument(entry *e, LLVMBasicBlockRef start, unsigned index, cha
             e->blocks++ ? LLVMBuildZExt(e->builder, own, e->i64, "") : LLVMConstInt(e->i64, first, false);
         own = LLVMBuildInBoundsGEP2(e->builder, e->i8, e->shared, &offset, 1, "");
     }
-    if (kind == 'v')
+    if (kind == 'v') {
         retype_loads(e, old, own);
-    else
-        LLVMReplaceAllUsesWith(old, own);
+        return;
+    }
+    LLVMReplaceAllUsesWith(old, own);
+    if (kind == 'p' && e->kernel->arguments[index].parameter->space == FRONT_CONSTANT) mark_unchanging(e, own);
 }
 
 /* ---- Positions ---- */

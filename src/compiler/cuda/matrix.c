@@ -20,7 +20,7 @@
 
 #define OPAQUE "tombac_cuda.matrix_multiply_accumulate.f32" /* as linearise.c names it */
 
-enum { MOST = 64, NONE = -1 }; /* products that wait: their operands are kept in registers */
+enum { MOST = 128, NONE = -1 }; /* products that wait: their operands are kept in registers */
 
 typedef struct product {
     LLVMValueRef call, a[2], b[2], c[2], mask;

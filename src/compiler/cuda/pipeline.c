@@ -14,17 +14,18 @@
 #include <llvm-c/Target.h>
 #include <string.h>
 
-enum { MAX_LOADS = 32, MAX_BYTES = 128, MAX_DEPTH = 24 }; /* bytes: kept in registers */
+enum { MAX_BYTES = 128, MAX_DEPTH = 24 }; /* bytes: kept in registers */
 
 typedef enum when { CURRENT, NEXT, FIRST } when; /* iteration */
 
 typedef struct pipeliner {
+    ir_kernel *kernel;
     LLVMTargetDataRef layout;
     LLVMBuilderRef builder;
     LLVMBasicBlockRef loop, preheader;
     LLVMValueRef barrier,
         continues; /* continues: in front of the builder; whether there is a next iteration */
-    LLVMValueRef loads[MAX_LOADS];
+    LLVMValueRef loads[CUDA_MAX_LOADS];
     unsigned count;
 } pipeliner;
 
@@ -87,7 +88,7 @@ static bool find_loop(pipeliner *p, LLVMBasicBlockRef block)
     for (LLVMValueRef i = first; i; i = LLVMGetNextInstruction(i)) {
         if (!is_harmless(i)) return false;
         if (LLVMIsALoadInst(i) && space_of(LLVMGetOperand(i, 0)) == 1) {
-            if (p->count == MAX_LOADS) return false;
+            if (p->count == CUDA_MAX_LOADS) return false;
             p->loads[p->count++] = i;
             p->barrier = NULL;
         } else if (is_barrier(i) && !p->barrier && p->count) {
@@ -221,12 +222,17 @@ static void pipeline(pipeliner *p)
         bytes += LLVMStoreSizeOfType(p->layout, LLVMTypeOf(load));
         if (bytes > MAX_BYTES || !is_movable(p, LLVMGetOperand(load, 0), 0)) return;
     }
+    LLVMValueRef starts[CUDA_MAX_LOADS];
+    LLVMPositionBuilderBefore(p->builder, LLVMGetBasicBlockTerminator(p->preheader));
+    for (unsigned i = 0; i < p->count; i++) starts[i] = build(p, LLVMGetOperand(p->loads[i], 0), FIRST);
+    cuda_exchange(p->kernel, p->loop, p->preheader, p->loads, starts, p->count);
     for (unsigned i = 0; i < p->count; i++) move_load(p, p->loads[i]);
 }
 
 void cuda_pipeline(ir_kernel *kernel)
 {
-    pipeliner p = {.layout = LLVMGetModuleDataLayout(kernel->module),
+    pipeliner p = {.kernel = kernel,
+        .layout = LLVMGetModuleDataLayout(kernel->module),
         .builder = LLVMCreateBuilderInContext(kernel->context)};
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel->function); b; b = LLVMGetNextBasicBlock(b))
         if (find_loop(&p, b)) pipeline(&p);

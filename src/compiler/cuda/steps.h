@@ -35,6 +35,9 @@ tombac_status cuda_operations_lower(
 LLVMValueRef cuda_call(LLVMModuleRef module, LLVMBuilderRef builder, const char *name, LLVMTypeRef result,
     LLVMValueRef *operands, unsigned count, bool convergent);
 
+/* root.c: square roots, before the library is linked. */
+void cuda_roots_lower(ir_kernel *kernel);
+
 /* select.c: private arrays with run-time indices become selects. */
 tombac_status cuda_select_arrays(ir_kernel *kernel, tombac_error **error);
 
@@ -59,14 +62,34 @@ void cuda_find_assumptions(ir_kernel *kernel, const char *kinds, cuda_assumption
 /* Raises the alignment of accesses. `assume` may be NULL. */
 void cuda_align(ir_kernel *kernel, const char *kinds, const cuda_assumptions *assume);
 
+/* exchange.c: pairs of the loop's loads that lanes do for each other; `starts` are their addresses in the first iteration, `loads`
+ * follows. */
+enum { CUDA_MAX_LOADS = 32 };
+void cuda_exchange(ir_kernel *kernel, LLVMBasicBlockRef loop, LLVMBasicBlockRef preheader, LLVMValueRef *loads,
+    const LLVMValueRef *starts, unsigned count);
+
 /* pipeline.c: loops that copy tiles load one iteration ahead. */
 void cuda_pipeline(ir_kernel *kernel);
+
+/* wide.c: makes the kernel's function one whose threads each do the work of several neighbours; how many, or 1
+ * where that cannot be. Threadgroups have `threads` threads. */
+unsigned cuda_widen(ir_kernel *kernel, uint32_t threads);
+/* Loads from device memory and stores to it in the function's text. */
+unsigned cuda_count_accesses(const ir_kernel *kernel);
+
+/* count.c: loops compare their counters' next values. */
+void cuda_compare_next(ir_kernel *kernel);
 
 #define CUDA_LDMATRIX "llvm.nvvm.ldmatrix.sync.aligned"
 
 /* swizzle.c: other places in threadgroup memory, in which matrices are read faster; blocks have at most
- * `threads` threads. False where accesses do not allow it. */
-bool cuda_swizzle(ir_kernel *kernel, uint32_t threads);
+ * `threads` threads. *changed: false where accesses do not allow it, or are as fast without. */
+tombac_status cuda_swizzle(ir_kernel *kernel, uint32_t threads, bool *changed, tombac_error **error);
+
+/* bank.c: where in threadgroup memory the lanes of the first SIMD-group access, and in how many turns the banks serve such an access
+ * of `size` bytes by each lane. */
+void cuda_bank_places(ir_kernel *kernel, LLVMValueRef address, uint32_t places[TB_SIMD_WIDTH]);
+unsigned cuda_bank_turns(const uint32_t places[TB_SIMD_WIDTH], unsigned size);
 
 /* Of an integer or an address, how many of the lowest bits are known to be zero. */
 unsigned cuda_known_zeros(ir_kernel *kernel, const char *kinds, LLVMValueRef value);

@@ -2,11 +2,20 @@
  *
  * A GPU serves 32 words of different banks at a time, and a word's bank is its number modulo 32; the rows of
  * a matrix that lie a power of two apart meet in few banks. So every access goes to another place: within
- * each 128 bytes the eight pieces of 16 bytes are permuted by their line's number,
+ * each 128 bytes the eight pieces of 16 bytes are permuted by their line's number l,
  *
- *     f(x) = x ^ (((x >> 7) ^ (x >> 10)) & 7) << 4,    x: bytes from the beginning of the threadgroup's memory,
+ *     f(x) = x ^ g(l) << 4,    l = x >> 7,    x: bytes from the beginning of the threadgroup's memory,
  *
- * which is the usual swizzle, with three more bits of the line's number. That is invisible if every access
+ * where bit i of l adds (exclusively) g_i. Two f are tried, and taken is the one with which the kernel's accesses take fewer turns of the
+ * banks (bank.c), or none if that is as good, as in tiles whose rows are padded:
+ *
+ *     g = 001, 010, 100, 001, ...            the usual swizzle, with three more bits of the line's number
+ *     g = 111, 101, 110, 100, 111, 101       any three neighbours are independent, also with the bits of x below 7 in front of them: so
+ *                                            eight rows that lie 32, 64, ..., 1024 bytes apart are read in eight different pieces, as
+ *                                            ldmatrix does. Of any two neighbours the upper two bits are, and of each the uppermost is
+ *                                            one: so four rows of 32 bytes, as matrices of floats are read, and two of 64, too
+ *
+ * That is invisible if every access
  * stays within a piece and no address leaves the function; otherwise nothing is changed. The memory is whole
  * lines of 128 bytes (artifact/cuda.h).
  *
@@ -18,7 +27,12 @@
 
 #include <llvm-c/Target.h>
 
-enum { MAX_TERMS = 12, MAX_DEPTH = 24, PIECE = 16, LINE_BITS = 7, MORE_BITS = 10, PIECE_BITS = 4 };
+enum { MAX_TERMS = 12, MAX_DEPTH = 24, PIECE = 16, PIECE_BITS = 4, LINE_BITS = 7, LINES = 6, MAX_WEIGHT = 512, LOOP_WEIGHT = 8, MAX_PHIS = 4,
+    MAX_ROUNDS = 3 };
+
+/* g_i of those f that are tried. */
+static const uint8_t candidates[][LINES] = {{1, 2, 4, 1, 2, 4}, {7, 5, 6, 4, 7, 5}};
+enum { CANDIDATES = sizeof candidates / sizeof *candidates };
 
 typedef struct swizzler {
     ir_kernel *kernel;
@@ -27,20 +41,49 @@ typedef struct swizzler {
     LLVMTypeRef i8, i32, i64;
     LLVMValueRef memory; /* where the threadgroup's memory begins */
     uint32_t threads;    /* of a block, at most */
+    const ir_cfg *cfg;
+    uint32_t loop; /* of the access, as ir_cfg_block.loop */
+    const uint8_t *g; /* the f that is chosen */
+    uint64_t before, after[CANDIDATES]; /* turns of the banks without and with each f */
+    LLVMValueRef phis[MAX_PHIS]; /* that are being looked at, and the bits that they are taken to have */
+    uint64_t taken[MAX_PHIS];
+    unsigned phi_count;
     bool good;
 } swizzler;
 
 /* An offset: the sum of the terms (32 bits) and the constant. */
 typedef struct place {
     LLVMValueRef terms[MAX_TERMS];
+    bool varies[MAX_TERMS]; /* from one iteration of the access's loop to the next */
     uint32_t bits[MAX_TERMS], constant;
     unsigned count;
     bool full;
 } place;
 
-static uint32_t swizzled(uint32_t x)
+/* Of x >> shift what is added, so that bit i of x's line adds g[i]. */
+static uint32_t mask_of(const uint8_t *g, unsigned shift)
 {
-    return x ^ (((x >> LINE_BITS) ^ (x >> MORE_BITS)) & 7) << PIECE_BITS;
+    uint32_t mask = 0;
+    for (unsigned i = 0; i < LINES; i++)
+        for (unsigned bit = 0; bit < 3; bit++)
+            if (g[i] >> bit & 1 && LINE_BITS + i == PIECE_BITS + bit + shift) mask |= UINT32_C(1) << (PIECE_BITS + bit);
+    return mask;
+}
+
+static uint32_t swizzled(const uint8_t *g, uint32_t x)
+{
+    uint32_t result = x;
+    for (unsigned i = 0; i < LINES; i++)
+        if (x >> (LINE_BITS + i) & 1) result ^= (uint32_t)g[i] << PIECE_BITS;
+    return result;
+}
+
+/* The bits that f of numbers with these bits may have. */
+static uint32_t reached_by(const uint8_t *g, uint32_t bits)
+{
+    uint32_t reached = 0;
+    for (uint32_t left = bits; left; left &= left - 1) reached |= swizzled(g, left & -left);
+    return reached;
 }
 
 /* ---- Bits that may be one ---- */
@@ -65,9 +108,30 @@ static uint64_t of_type(LLVMTypeRef type)
     return width >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << width) - 1;
 }
 
-static uint64_t possible(const swizzler *s, LLVMValueRef value, int depth);
+static uint64_t possible(swizzler *s, LLVMValueRef value, int depth);
 
-static uint64_t of_shift(const swizzler *s, LLVMOpcode opcode, LLVMValueRef value, int depth)
+/* Begins with no bits and adds what the inputs have, until that is no more: then it holds by induction. */
+static uint64_t of_phi(swizzler *s, LLVMValueRef phi, int depth)
+{
+    uint64_t type = of_type(LLVMTypeOf(phi));
+    for (unsigned i = 0; i < s->phi_count; i++)
+        if (s->phis[i] == phi) return s->taken[i];
+    if (s->phi_count == MAX_PHIS) return type;
+    unsigned own = s->phi_count++;
+    s->phis[own] = phi;
+    s->taken[own] = 0;
+    uint64_t bits = 0;
+    for (int round = 0; round <= MAX_ROUNDS; round++) {
+        for (unsigned i = 0; i < LLVMCountIncoming(phi); i++)
+            bits |= possible(s, LLVMGetIncomingValue(phi, i), depth);
+        if (bits == s->taken[own]) break;
+        s->taken[own] = round + 1 < MAX_ROUNDS ? bits : type;
+    }
+    s->phi_count = own;
+    return s->taken[own];
+}
+
+static uint64_t of_shift(swizzler *s, LLVMOpcode opcode, LLVMValueRef value, int depth)
 {
     LLVMValueRef distance = LLVMGetOperand(value, 1);
     uint64_t type = of_type(LLVMTypeOf(value));
@@ -76,7 +140,7 @@ static uint64_t of_shift(const swizzler *s, LLVMOpcode opcode, LLVMValueRef valu
     return opcode == LLVMShl ? x << by & type : x >> by;
 }
 
-static uint64_t of_instruction(const swizzler *s, LLVMValueRef value, int depth)
+static uint64_t of_instruction(swizzler *s, LLVMValueRef value, int depth)
 {
     LLVMOpcode opcode = LLVMGetInstructionOpcode(value);
     uint64_t type = of_type(LLVMTypeOf(value));
@@ -85,6 +149,7 @@ static uint64_t of_instruction(const swizzler *s, LLVMValueRef value, int depth)
     switch (opcode) {
     case LLVMCall:
         return ir_is_intrinsic(value, "llvm.nvvm.read.ptx.sreg.tid.x") ? below(s->threads - 1) : type;
+    case LLVMPHI: return of_phi(s, value, depth);
     case LLVMZExt: return possible(s, a, depth);
     case LLVMTrunc: return possible(s, a, depth) & type;
     case LLVMSExt: {
@@ -109,7 +174,7 @@ static uint64_t of_instruction(const swizzler *s, LLVMValueRef value, int depth)
     }
 }
 
-static uint64_t possible(const swizzler *s, LLVMValueRef value, int depth)
+static uint64_t possible(swizzler *s, LLVMValueRef value, int depth)
 {
     if (LLVMIsAConstantInt(value)) return LLVMConstIntGetZExtValue(value);
     if (depth >= MAX_DEPTH || !LLVMIsAInstruction(value) ||
@@ -120,6 +185,19 @@ static uint64_t possible(const swizzler *s, LLVMValueRef value, int depth)
 
 /* ---- Offsets ---- */
 
+static uint32_t loop_of(const swizzler *s, LLVMBasicBlockRef block)
+{
+    for (uint32_t i = 0; i < s->cfg->block_count; i++)
+        if (s->cfg->blocks[i].block == block) return s->cfg->blocks[i].loop;
+    return IR_NONE;
+}
+
+static bool varies(const swizzler *s, LLVMValueRef value)
+{
+    return LLVMIsAInstruction(value) && s->loop != IR_NONE &&
+           ir_cfg_in_loop(s->cfg, loop_of(s, LLVMGetInstructionParent(value)), s->loop);
+}
+
 static void add_term(swizzler *s, place *p, LLVMValueRef value, unsigned shift)
 {
     if (p->count == MAX_TERMS) {
@@ -127,6 +205,7 @@ static void add_term(swizzler *s, place *p, LLVMValueRef value, unsigned shift)
         return;
     }
     p->bits[p->count] = (uint32_t)(possible(s, value, 0) << shift);
+    p->varies[p->count] = varies(s, value);
     value = LLVMBuildIntCast2(s->builder, value, s->i32, false, "");
     if (shift) value = LLVMBuildShl(s->builder, value, LLVMConstInt(s->i32, shift, false), "");
     p->terms[p->count++] = value;
@@ -198,10 +277,41 @@ static LLVMValueRef number(const swizzler *s, uint32_t x)
 
 static LLVMValueRef build_swizzled(const swizzler *s, LLVMValueRef x)
 {
-    LLVMValueRef line = LLVMBuildLShr(s->builder, x, number(s, LINE_BITS - PIECE_BITS), ""),
-                 more = LLVMBuildLShr(s->builder, x, number(s, MORE_BITS - PIECE_BITS), "");
-    LLVMValueRef both = LLVMBuildXor(s->builder, line, more, "");
-    return LLVMBuildXor(s->builder, x, LLVMBuildAnd(s->builder, both, number(s, 7 << PIECE_BITS), ""), "");
+    LLVMValueRef result = x;
+    for (unsigned shift = 1; shift < LINE_BITS + LINES; shift++) {
+        uint32_t mask = mask_of(s->g, shift);
+        if (!mask) continue;
+        LLVMValueRef part = LLVMBuildAnd(s->builder, LLVMBuildLShr(s->builder, x, number(s, shift), ""), number(s, mask), "");
+        result = LLVMBuildXor(s->builder, result, part, "");
+    }
+    return result;
+}
+
+/* The sum of the terms that vary, or of the others, and the bits that it may have. */
+static LLVMValueRef build_sum(const swizzler *s, const place *p, bool varying, uint64_t *bits)
+{
+    LLVMValueRef sum = NULL;
+    *bits = 0;
+    for (unsigned i = 0; i < p->count; i++) {
+        if (p->varies[i] != varying) continue;
+        sum = sum ? LLVMBuildAdd(s->builder, sum, p->terms[i], "") : p->terms[i];
+        *bits = of_sum(*bits, p->bits[i]);
+    }
+    return sum ? sum : number(s, 0);
+}
+
+/* f of the terms' sum, and the bits that this may have; f of what does not vary by itself, where that is the same. */
+static LLVMValueRef build_permuted(const swizzler *s, const place *p, uint32_t constant, uint32_t *reached)
+{
+    uint64_t bits[2];
+    LLVMValueRef rest = build_sum(s, p, false, &bits[0]), varying = build_sum(s, p, true, &bits[1]);
+    *reached = reached_by(s->g, (uint32_t)of_sum(bits[0], bits[1]));
+    if (bits[0] & bits[1] || constant) {
+        rest = LLVMBuildAdd(s->builder, rest, varying, "");
+        return build_swizzled(s, LLVMBuildAdd(s->builder, rest, number(s, constant), ""));
+    }
+    if (!bits[0] || !bits[1]) return build_swizzled(s, bits[1] ? varying : rest);
+    return LLVMBuildXor(s->builder, build_swizzled(s, rest), build_swizzled(s, varying), "");
 }
 
 static LLVMValueRef build_address(swizzler *s, LLVMValueRef old)
@@ -214,23 +324,15 @@ static LLVMValueRef build_address(swizzler *s, LLVMValueRef old)
         add_term(
             s, &p, LLVMBuildSub(s->builder, LLVMBuildPtrToInt(s->builder, old, s->i32, ""), from, ""), 0);
     }
-    LLVMValueRef sum = number(s, 0), constant = NULL;
     uint64_t bits = 0;
-    for (unsigned i = 0; i < p.count; i++) {
-        sum = LLVMBuildAdd(s->builder, sum, p.terms[i], "");
-        bits = of_sum(bits, p.bits[i]);
-    }
-    uint32_t left = swizzled(p.constant), reached = (uint32_t)bits;
-    reached |= ((reached >> LINE_BITS | reached >> MORE_BITS) & 7) << PIECE_BITS;
-    if ((uint32_t)bits & p.constant) {
-        sum = build_swizzled(s, LLVMBuildAdd(s->builder, sum, number(s, p.constant), ""));
-    } else {
-        sum = build_swizzled(s, sum);
-        if (left & reached)
-            sum = LLVMBuildXor(s->builder, sum, number(s, left), "");
-        else
-            constant = LLVMConstInt(s->i64, left, false);
-    }
+    for (unsigned i = 0; i < p.count; i++) bits = of_sum(bits, p.bits[i]);
+    bool meets = (uint32_t)bits & p.constant;
+    uint32_t left = meets ? 0 : swizzled(s->g, p.constant), reached;
+    LLVMValueRef sum = build_permuted(s, &p, meets ? p.constant : 0, &reached), constant = NULL;
+    if (left & reached)
+        sum = LLVMBuildXor(s->builder, sum, number(s, left), "");
+    else if (left)
+        constant = LLVMConstInt(s->i64, left, false);
     sum = LLVMBuildZExt(s->builder, sum, s->i64, "");
     LLVMValueRef made = LLVMBuildGEP2(s->builder, s->i8, s->memory, &sum, 1, "");
     return constant ? LLVMBuildGEP2(s->builder, s->i8, made, &constant, 1, "") : made;
@@ -258,14 +360,21 @@ static int address_of(LLVMValueRef instruction)
     }
 }
 
+/* Bytes of each lane. */
+static uint64_t size_of(const swizzler *s, LLVMValueRef instruction)
+{
+    LLVMOpcode opcode = LLVMGetInstructionOpcode(instruction);
+    if (opcode == LLVMCall) return PIECE; /* rows of matrices */
+    return LLVMStoreSizeOfType(s->layout, LLVMTypeOf(opcode == LLVMStore  ? LLVMGetOperand(instruction, 0)
+                                                     : opcode == LLVMLoad ? instruction
+                                                                          : LLVMGetOperand(instruction, 1)));
+}
+
 static bool is_within_piece(const swizzler *s, LLVMValueRef instruction)
 {
     LLVMOpcode opcode = LLVMGetInstructionOpcode(instruction);
-    if (opcode == LLVMCall) return true; /* rows of 16 bytes, aligned */
-    LLVMTypeRef type = LLVMTypeOf(opcode == LLVMStore  ? LLVMGetOperand(instruction, 0)
-                                  : opcode == LLVMLoad ? instruction
-                                                       : LLVMGetOperand(instruction, 1));
-    uint64_t size = LLVMStoreSizeOfType(s->layout, type);
+    if (opcode == LLVMCall) return true; /* aligned */
+    uint64_t size = size_of(s, instruction);
     bool simple = opcode == LLVMLoad || opcode == LLVMStore;
     return size <= PIECE && (!simple || size <= LLVMGetAlignment(instruction)); /* atomic ones are aligned */
 }
@@ -284,19 +393,49 @@ static void judge(LLVMValueRef instruction, void *context)
     }
 }
 
+/* How often a block is executed, roughly. */
+static uint64_t weight_of(const swizzler *s, LLVMBasicBlockRef block)
+{
+    uint64_t weight = 1;
+    for (uint32_t l = loop_of(s, block); l != IR_NONE && weight < MAX_WEIGHT; l = s->cfg->loops[l].parent) weight *= LOOP_WEIGHT;
+    return weight;
+}
+
+static void compare(LLVMValueRef instruction, void *context)
+{
+    swizzler *s = context;
+    int address = address_of(instruction);
+    if (address < 0 || !is_shared(LLVMGetOperand(instruction, (unsigned)address))) return;
+    uint32_t places[TB_SIMD_WIDTH];
+    cuda_bank_places(s->kernel, LLVMGetOperand(instruction, (unsigned)address), places);
+    uint64_t weight = weight_of(s, LLVMGetInstructionParent(instruction));
+    unsigned size = (unsigned)size_of(s, instruction);
+    s->before += weight * cuda_bank_turns(places, size);
+    for (unsigned n = 0; n < CANDIDATES; n++) {
+        uint32_t other[TB_SIMD_WIDTH];
+        for (unsigned lane = 0; lane < TB_SIMD_WIDTH; lane++) other[lane] = swizzled(candidates[n], places[lane]);
+        s->after[n] += weight * cuda_bank_turns(other, size);
+    }
+}
+
 static void rewrite(LLVMValueRef instruction, void *context)
 {
     swizzler *s = context;
     int address = address_of(instruction);
     if (address < 0 || !is_shared(LLVMGetOperand(instruction, (unsigned)address))) return;
     LLVMPositionBuilderBefore(s->builder, instruction);
+    s->loop = loop_of(s, LLVMGetInstructionParent(instruction));
     LLVMSetOperand(
         instruction, (unsigned)address, build_address(s, LLVMGetOperand(instruction, (unsigned)address)));
 }
 
-bool cuda_swizzle(ir_kernel *kernel, uint32_t threads)
+tombac_status cuda_swizzle(ir_kernel *kernel, uint32_t threads, bool *changed, tombac_error **error)
 {
+    *changed = false;
     LLVMContextRef c = kernel->context;
+    ir_cfg cfg;
+    tombac_status status = ir_cfg_build(kernel->function, &cfg, error);
+    if (status != TOMBAC_OK) return status;
     swizzler s = {.kernel = kernel,
         .layout = LLVMGetModuleDataLayout(kernel->module),
         .builder = LLVMCreateBuilderInContext(c),
@@ -305,10 +444,19 @@ bool cuda_swizzle(ir_kernel *kernel, uint32_t threads)
         .i64 = LLVMInt64TypeInContext(c),
         .memory = LLVMGetNamedGlobal(kernel->module, CUDA_SHARED),
         .threads = threads,
+        .cfg = &cfg,
         .good = true};
     if (s.memory) ir_visit(kernel->function, judge, &s);
-    bool changes = s.memory && s.good;
-    if (changes) ir_visit(kernel->function, rewrite, &s);
+    if (s.memory && s.good) ir_visit(kernel->function, compare, &s);
+    uint64_t least = s.before;
+    for (unsigned n = 0; n < CANDIDATES; n++) {
+        if (s.after[n] >= least) continue;
+        least = s.after[n];
+        s.g = candidates[n];
+    }
+    *changed = s.g != NULL;
+    if (*changed) ir_visit(kernel->function, rewrite, &s);
     LLVMDisposeBuilder(s.builder);
-    return changes;
+    ir_cfg_free(&cfg);
+    return TOMBAC_OK;
 }

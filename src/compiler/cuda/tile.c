@@ -9,6 +9,8 @@
  *                                    to begin at multiples of 16; by columns where it is only a right operand
  *     right operand of which         each lane loads the two elements of its column
  *     columns are contiguous
+ *     two matrices of halves in      each lane loads 8 bytes of one of them, and gets its part of the other from its neighbour
+ *     device memory, side by side
  *     four products in a chain       each lane loads 16 bytes of its row and of its column, where rows of the left
  *                                    operands and columns of the right ones are contiguous and neighbours: other
  *                                    elements, but the same of both, so that the sum has its terms in another order
@@ -24,7 +26,7 @@
 #define ROW "tombac_cuda." CUDA_ROW
 #define COLUMN "tombac_cuda." CUDA_COLUMN
 
-enum { MAX_TILES = 256, MAX_DEPTH = 24, SIZE = 2, PIECE_ZEROS = 4, MOST = 4 };
+enum { MAX_TILES = 256, MAX_DEPTH = 24, SIZE = 2, PIECE_ZEROS = 4, MOST = 4, LINE = 128 };
 
 typedef struct tile {
     LLVMValueRef load[2], base; /* base + offset: the address of the first */
@@ -287,6 +289,81 @@ static LLVMValueRef distance(cuda_tiles *t, LLVMValueRef lane, tile *const *grou
     return LLVMBuildSelect(t->builder, upper, sums[1], sums[0], "");
 }
 
+/* ---- Which operands go together ---- */
+
+static LLVMValueRef only_user(LLVMValueRef value)
+{
+    LLVMUseRef use = LLVMGetFirstUse(value);
+    return use && !LLVMGetNextUse(use) ? LLVMGetUser(use) : NULL;
+}
+
+/* The product that takes the whole result as its accumulator, if nothing else uses it. */
+static LLVMValueRef next_in_chain(LLVMValueRef product)
+{
+    LLVMValueRef next = NULL;
+    unsigned parts = 0;
+    for (LLVMUseRef use = LLVMGetFirstUse(product); use; use = LLVMGetNextUse(use)) {
+        LLVMValueRef part = LLVMGetUser(use);
+        if (!LLVMIsAExtractElementInst(part) || !LLVMIsAConstantInt(LLVMGetOperand(part, 1))) return NULL;
+        unsigned index = (unsigned)LLVMConstIntGetZExtValue(LLVMGetOperand(part, 1));
+        LLVMValueRef user = only_user(part);
+        if (!user || !cuda_is_product(user) || (next && user != next) || index > 1) return NULL;
+        if (LLVMGetOperand(user, 4 + index) != part) return NULL;
+        parts |= 1u << index;
+        next = user;
+    }
+    return parts == 3 && LLVMGetInstructionParent(next) == LLVMGetInstructionParent(product) ? next : NULL;
+}
+
+static tile *operand_of(cuda_tiles *t, LLVMValueRef product, bool right)
+{
+    LLVMValueRef first = product ? loaded(t, LLVMGetOperand(product, right ? 2 : 0)) : NULL,
+                 second = product ? loaded(t, LLVMGetOperand(product, right ? 3 : 1)) : NULL;
+    for (size_t i = 0; first && second && i < t->count; i++)
+        if (t->list[i].load[0] == first && t->list[i].load[1] == second) return &t->list[i];
+    return NULL;
+}
+
+/* The first product from `start` on with this operand; with the same other operand as `like`, if there is one. */
+static LLVMValueRef product_with(cuda_tiles *t, LLVMValueRef start, const tile *x, bool right, LLVMValueRef like)
+{
+    for (LLVMValueRef i = start; i; i = LLVMGetNextInstruction(i)) {
+        if (!cuda_is_product(i)) continue;
+        bool same = !like || (LLVMGetOperand(i, right ? 0 : 2) == LLVMGetOperand(like, right ? 0 : 2) &&
+                                 LLVMGetOperand(i, right ? 1 : 3) == LLVMGetOperand(like, right ? 1 : 3));
+        if (same && (like ? operand_of(t, i, right) != x : operand_of(t, i, right) == x)) return i;
+    }
+    return NULL;
+}
+
+/* Appends `x` if it can be loaded with the others. */
+static bool take(tile **group, unsigned *count, tile *x)
+{
+    if (!x || x->done || x->by_columns || *count == MOST) return false;
+    for (unsigned i = 0; i < *count; i++)
+        if (group[i] == x) return false;
+    if (*count && (x->base != group[0]->base || x->epoch != group[0]->epoch || x->left != group[0]->left)) return false;
+    group[(*count)++] = x;
+    return true;
+}
+
+/* What the instructions of matrix.c take together, in their order: left operands of two products with the same right one, then those of
+ * the next in their chains; right operands of a product and of the next, then those of another with the same left ones. So what is
+ * loaded lies in the registers where it is wanted. */
+static void take_neighbours(cuda_tiles *t, tile **group, unsigned *count, tile *x)
+{
+    LLVMValueRef first = LLVMGetFirstInstruction(LLVMGetInstructionParent(x->load[0]));
+    bool right = !x->left;
+    if (!take(group, count, x)) return;
+    LLVMValueRef one = product_with(t, first, x, right, NULL);
+    LLVMValueRef two = one ? product_with(t, LLVMGetNextInstruction(one), x, right, one) : NULL;
+    LLVMValueRef next[2] = {one ? next_in_chain(one) : NULL, two ? next_in_chain(two) : NULL};
+    tile *second = operand_of(t, right ? next[0] : two, right), *third = operand_of(t, right ? two : next[0], right),
+         *fourth = operand_of(t, next[1], right);
+    if (!take(group, count, second) || *count + 2 > MOST) return;
+    if (take(group, count, third) && !take(group, count, fourth)) --*count;
+}
+
 /* ---- Loading ---- */
 
 static LLVMValueRef half_of(cuda_tiles *t, LLVMValueRef packed, unsigned part)
@@ -336,25 +413,73 @@ static bool load_group(cuda_tiles *t, tile *const *group, unsigned count, bool b
     return true;
 }
 
-static bool in_threadgroup_memory(const tile *x)
+static bool is_in(const tile *x, unsigned space)
 {
-    return LLVMGetPointerAddressSpace(LLVMTypeOf(LLVMGetOperand(x->load[0], 0))) == 3;
+    return LLVMGetPointerAddressSpace(LLVMTypeOf(LLVMGetOperand(x->load[0], 0))) == space;
 }
 
 static void load_rows(cuda_tiles *t, size_t from)
 {
-    tile *first = &t->list[from], *group[MOST] = {first};
-    unsigned count = 1;
+    tile *group[MOST];
+    unsigned count = 0;
+    take_neighbours(t, group, &count, &t->list[from]);
     for (size_t i = from + 1; i < t->count && count < MOST; i++) {
-        tile *x = &t->list[i];
-        if (x->done || x->by_columns || x->base != first->base || x->epoch != first->epoch ||
-            x->left != first->left)
-            continue;
-        group[count++] = x;
+        if (count == 2)
+            take_neighbours(t, group, &count, &t->list[i]);
+        else
+            take(group, &count, &t->list[i]);
     }
     if (count == 3) count = 2;
-    first->done = true;
-    load_group(t, group, count, !first->left);
+    group[0]->done = true;
+    load_group(t, group, count, !group[0]->left);
+}
+
+/* Two matrices of one base by 8 bytes for each lane instead of twice 4: of four lanes with the same row two load that of each matrix, and
+ * then give each other what they have of the other's columns. */
+static void load_pair(cuda_tiles *t, tile *const *pair)
+{
+    LLVMBuilderRef b = t->builder;
+    LLVMTypeRef type = LLVMFunctionType(t->i32, NULL, 0, false);
+    LLVMPositionBuilderBefore(b, first_load(pair, 2));
+    LLVMValueRef column = LLVMBuildCall2(b, type, LLVMGetNamedFunction(t->kernel->module, COLUMN), NULL, 0, "");
+    LLVMValueRef second = LLVMBuildAnd(b, LLVMBuildLShr(b, column, number(t, 1), ""), number(t, 1), "");
+    t->row = LLVMBuildCall2(b, type, LLVMGetNamedFunction(t->kernel->module, ROW), NULL, 0, "");
+    t->column = LLVMBuildAnd(b, column, number(t, 4), "");
+    LLVMValueRef base = rebuild(t, pair[0]->base, 0), words[2];
+    LLVMValueRef address = address_at(t, base, distance(t, LLVMBuildShl(b, second, number(t, 3), ""), pair, 2));
+    for (unsigned i = 0; i < 2; i++) {
+        words[i] = LLVMGetUndef(LLVMVectorType(t->half, 2));
+        for (unsigned part = 0; part < 2; part++) {
+            int64_t offset = pair[0]->offset + SIZE * (int64_t)(2 * i + part);
+            LLVMValueRef made = LLVMBuildLoad2(b, t->half, address_at(t, address, number(t, offset)), "");
+            LLVMSetAlignment(made, SIZE);
+            words[i] = LLVMBuildInsertElement(b, words[i], made, number(t, part), "");
+        }
+        words[i] = LLVMBuildBitCast(b, words[i], t->i32, "");
+    }
+    LLVMValueRef is_second = LLVMBuildICmp(b, LLVMIntNE, second, number(t, 0), "");
+    LLVMValueRef operands[4] = {LLVMConstAllOnes(t->i32), LLVMBuildSelect(b, is_second, words[0], words[1], ""),
+        number(t, 1), number(t, 31)};
+    LLVMValueRef got = ir_build_intrinsic(b, t->kernel->module, "llvm.nvvm.shfl.sync.bfly.i32", NULL, 0, operands, 4);
+    LLVMValueRef packed[2] = {
+        LLVMBuildSelect(b, is_second, got, words[0], ""), LLVMBuildSelect(b, is_second, words[1], got, "")};
+    for (unsigned i = 0; i < 2; i++) {
+        pair[i]->done = true;
+        for (unsigned part = 0; part < 2; part++)
+            LLVMReplaceAllUsesWith(pair[i]->load[part], half_of(t, packed[i], part));
+    }
+}
+
+/* With a neighbour whose rows mostly lie in the same lines of 128 bytes: a GPU looks at one line at a time. */
+static void load_from_device(cuda_tiles *t, size_t from)
+{
+    tile *pair[2] = {&t->list[from], NULL};
+    for (size_t i = from + 1; i < t->count && !pair[1]; i++) {
+        tile *x = &t->list[i];
+        int64_t step = x->offset - pair[0]->offset;
+        if (!x->done && !x->by_columns && x->base == pair[0]->base && x->epoch == pair[0]->epoch && step > 0 && step < LINE) pair[1] = x;
+    }
+    if (pair[1]) load_pair(t, pair);
 }
 
 /* Element (row, column) of the transposed matrix is (column, row) of what is in memory. */
@@ -379,12 +504,6 @@ static void load_columns(cuda_tiles *t, tile *x)
 
 /* ---- Four products ---- */
 
-static LLVMValueRef only_user(LLVMValueRef value)
-{
-    LLVMUseRef use = LLVMGetFirstUse(value);
-    return use && !LLVMGetNextUse(use) ? LLVMGetUser(use) : NULL;
-}
-
 static bool is_for_one_product(const tile *x)
 {
     for (unsigned part = 0; part < 2; part++) {
@@ -392,24 +511,6 @@ static bool is_for_one_product(const tile *x)
         if (!extended || !only_user(extended)) return false;
     }
     return true;
-}
-
-/* The product that takes the whole result as its accumulator, if nothing else uses it. */
-static LLVMValueRef next_in_chain(LLVMValueRef product)
-{
-    LLVMValueRef next = NULL;
-    unsigned parts = 0;
-    for (LLVMUseRef use = LLVMGetFirstUse(product); use; use = LLVMGetNextUse(use)) {
-        LLVMValueRef part = LLVMGetUser(use);
-        if (!LLVMIsAExtractElementInst(part) || !LLVMIsAConstantInt(LLVMGetOperand(part, 1))) return NULL;
-        unsigned index = (unsigned)LLVMConstIntGetZExtValue(LLVMGetOperand(part, 1));
-        LLVMValueRef user = only_user(part);
-        if (!user || !cuda_is_product(user) || (next && user != next) || index > 1) return NULL;
-        if (LLVMGetOperand(user, 4 + index) != part) return NULL;
-        parts |= 1u << index;
-        next = user;
-    }
-    return parts == 3 && LLVMGetInstructionParent(next) == LLVMGetInstructionParent(product) ? next : NULL;
 }
 
 static tile *tile_of(cuda_tiles *t, LLVMValueRef product, bool right)
@@ -513,8 +614,10 @@ void cuda_tiles_load(cuda_tiles *t, LLVMBasicBlockRef block)
         if (x->done) continue;
         if (x->by_columns)
             load_columns(t, x);
-        else if (in_threadgroup_memory(x))
+        else if (is_in(x, 3))
             load_rows(t, i);
+        else if (is_in(x, 1))
+            load_from_device(t, i);
     }
 }
 

@@ -328,6 +328,11 @@ static tombac_status compile(attempt *a, front_result *result, tombac_error **er
         bool done = !again && a->process.exit_status == 0;
         if (!again && !done && n + 1 < MAX_ATTEMPTS) again = needs_newer(a, &list);
         if (!again && !done && n + 1 < MAX_ATTEMPTS) status = repair(a, &list, &again);
+        if (status == TOMBAC_OK && !again && !done && a->r->pruned) {
+            a->r->whole = again = true;
+            status = front_rewrite_again(a->r);
+            n = -1; /* from the start */
+        }
         if (status != TOMBAC_OK)
             again = false;
         else if (done)

@@ -508,5 +508,6 @@ void front_declarations_free(front_unit *unit)
     free(unit->kernels);
     free(unit->constants);
     free(unit->sites);
+    free(unit->aliases);
     front_enumerators_free(unit);
 }

@@ -105,9 +105,17 @@ void front_edit_render(const edit_list *e, uint32_t first, uint32_t last, tb_tex
     }
 }
 
-/* White space between two tokens, with directives; only newlines where both sides are blank. */
+/* Is the white space before token i in the body of a function? */
+static bool in_body(const edit_list *e, uint32_t i)
+{
+    const token *t = e->list->tokens;
+    return (t[i].scope == SCOPE_FUNCTION && t[i].code != '{') || (i > 0 && t[i - 1].scope == SCOPE_FUNCTION);
+}
+
+/* White space between two tokens, with directives; only newlines where both sides are blank. A pragma in the body of a function
+ * that is left out goes too: where it would stand, it would be about all that follows. Others stay. */
 static void append_gap(
-    const edit_list *e, uint32_t from, uint32_t to, bool blank, uint32_t *next_directive, tb_text *out)
+    const edit_list *e, uint32_t from, uint32_t to, bool blank, bool gone, uint32_t *next_directive, tb_text *out)
 {
     const token_list *list = e->list;
     while (from < to) {
@@ -124,9 +132,9 @@ static void append_gap(
         uint32_t replaced = e->directives[*next_directive];
         bool marker = d->length > 2 && list->text[d->offset + 1] == ' ' && list->text[d->offset + 2] <= '9' &&
                       list->text[d->offset + 2] >= '0';
-        if (replaced)
+        if (replaced && (!gone || marker))
             tb_text_puts(out, pooled(e, replaced));
-        else if (!blank || marker)
+        else if (!gone || marker)
             tb_text_append(out, list->text + d->offset, d->length);
         from += d->length;
         ++*next_directive;
@@ -140,7 +148,7 @@ void front_edit_emit(const edit_list *e, uint32_t *offsets, tb_text *out)
     for (uint32_t i = 0; i <= list->count; i++) {
         const token *t = &list->tokens[i];
         bool blank = e->edits[i].blank && (i == 0 || e->edits[i - 1].blank);
-        append_gap(e, at, t->offset, blank, &directive_at, out);
+        append_gap(e, at, t->offset, blank, blank && in_body(e, i), &directive_at, out);
         append_token(e, i, out, offsets ? &offsets[i] : NULL);
         at = t->offset + t->length;
     }

@@ -172,8 +172,45 @@ static uint32_t tensor_bracket(const token_list *list, uint32_t i)
     return token_is(list, i, "tensor") && list->tokens[i + 1].code == '<' ? i + 1 : NO_TOKEN;
 }
 
+/* A name that a type is given: `using NAME = type`, or of a tensor `typedef type NAME`. */
+struct tensor_alias {
+    uint32_t at, name; /* tokens: the declaration's first, the name */
+    uint32_t open;     /* the tensor's '<'; NO_TOKEN: it is no tensor */
+};
+
+static bool add_alias(front_unit *unit, uint32_t at, uint32_t name, uint32_t open)
+{
+    uint32_t count = unit->alias_count;
+    if (!(count & (count - 1))) { /* room doubles at powers of two */
+        struct tensor_alias *grown = realloc(unit->aliases, (count ? (size_t)count * 2 : 1) * sizeof *grown);
+        if (!grown) return false;
+        unit->aliases = grown;
+    }
+    unit->aliases[unit->alias_count++] = (struct tensor_alias){at, name, open};
+    return true;
+}
+
+/* One look at the source for all parameters of all kernels. */
+static bool find_aliases(front_unit *unit)
+{
+    const token_list *list = &unit->list;
+    const token *t = list->tokens;
+    bool fine = true;
+    for (uint32_t i = 0; fine && i + 3 < list->count; i++) {
+        if (t[i].code == KW_USING && t[i + 2].code == '=') {
+            fine = add_alias(unit, i, i + 1, tensor_bracket(list, i + 3));
+        } else if (t[i].code == KW_TYPEDEF) {
+            uint32_t open = tensor_bracket(list, i + 1);
+            uint32_t close = open == NO_TOKEN ? NO_TOKEN : front_angle_match(list, open);
+            if (close != NO_TOKEN) fine = add_alias(unit, i, close + 1, open);
+        }
+    }
+    unit->aliases_found = true;
+    return fine;
+}
+
 /* The '<' of the tensor that the parameter's type is, by itself or by a name that stands for one. */
-static uint32_t find_tensor(const reading *r)
+static uint32_t find_tensor(reading *r)
 {
     const token_list *list = &r->unit->list;
     const token *t = list->tokens;
@@ -181,12 +218,11 @@ static uint32_t find_tensor(const reading *r)
     while (type < r->end && (t[type].code == KW_CONST || t[type].code == KW_THREAD)) type++;
     uint32_t open = tensor_bracket(list, type);
     if (open != NO_TOKEN || t[type].kind != TOKEN_IDENTIFIER || t[type].code != 0) return open;
-    for (uint32_t i = 0; i + 3 < r->site->open; i++) {
-        if (t[i].code == KW_USING && tokens_equal(list, i + 1, type) && t[i + 2].code == '=')
-            return tensor_bracket(list, i + 3);
-        open = t[i].code == KW_TYPEDEF ? tensor_bracket(list, i + 1) : NO_TOKEN;
-        uint32_t close = open == NO_TOKEN ? NO_TOKEN : front_angle_match(list, open);
-        if (close != NO_TOKEN && tokens_equal(list, close + 1, type)) return open;
+    if (!r->unit->aliases_found && !find_aliases(r->unit)) r->no_memory = true;
+    for (uint32_t i = 0; i < r->unit->alias_count; i++) {
+        const struct tensor_alias *a = &r->unit->aliases[i];
+        if (a->at + 3 >= r->site->open) break;
+        if (tokens_equal(list, a->name, type)) return a->open;
     }
     return NO_TOKEN;
 }

@@ -120,9 +120,11 @@ static tombac_status run_rules(rewriter *r)
 {
     if (!front_edit_start(&r->edits, r->list)) return tb_fail_memory(r->error);
     front_select(r);
+    tombac_status status = front_prune(r);
+    if (status != TOMBAC_OK) return status;
     front_find_swizzle_fields(r);
     front_rewrite_attributes(r);
-    tombac_status status = front_rewrite_kernels(r);
+    status = front_rewrite_kernels(r);
     if (status == TOMBAC_OK) status = front_rewrite_methods(r);
     if (status == TOMBAC_OK) status = front_rewrite_variables(r);
     if (status != TOMBAC_OK) return status;

@@ -24,6 +24,8 @@ typedef struct rewriter {
     bool *swizzle_fields;         /* per swizzle spelling: a class of the source has a member of that name */
     bool *wrapped;                /* per token: this '?' has been wrapped already */
     bool *asked;                  /* per token: clang asked for a wrapped '?', for a swizzle in place of a field, or for a literal in constant memory */
+    bool whole;                   /* nothing is left out but other kernels (prune.c) */
+    bool pruned;                  /* something was */
     bool safe_base;               /* a region that matters asks for safe math: see rewrite_pragma.c */
     unsigned safe_regions;        /* looked at */
     front_unannotated *unannotated; /* filled if the options ask for it */
@@ -47,6 +49,8 @@ tombac_status front_check_words(const rewriter *r, tombac_error **error);
 tombac_status front_check_variables(const rewriter *r, tombac_error **error);
 /* rewrite_kernel.c: R2, R3, R3b, R4, and what the selection leaves out. */
 void front_select(rewriter *r);
+/* prune.c: of a large source, leaves out what the selected kernel cannot name. */
+tombac_status front_prune(rewriter *r);
 tombac_status front_rewrite_kernels(rewriter *r);
 void front_rewrite_attributes(rewriter *r);
 /* rewrite_variable.c: R5, R8. */

@@ -50,6 +50,9 @@ struct front_unit {
     size_t kernel_count;
     front_constant *constants;
     size_t constant_count;
+    struct tensor_alias *aliases; /* names for types, in source order, found when first needed (parameter.c) */
+    uint32_t alias_count;
+    bool aliases_found;
     struct enumerator_table *enumerators; /* values of named integer constants, made when first needed */
 };
 

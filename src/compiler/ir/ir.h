@@ -25,6 +25,7 @@
 #define TB_COMPILER_IR_H
 
 #include "base/error.h"
+#include "base/times.h"
 #include "compiler/front/front.h"
 
 #include <llvm-c/Core.h>
@@ -89,6 +90,7 @@ typedef struct ir_request {
     const char *target;       /* "x86-64-v3", "x86-64-v4": a CPU name of LLVM's x86 back end */
     bool debug;               /* keep what debuggers want: types and variables, not lines only */
     bool watch;               /* keep accesses outside of private variables (outside.c) */
+    tb_times *times;          /* NULL: nobody asks where time goes */
 } ir_request;
 
 typedef struct ir_constant_state {
@@ -116,6 +118,7 @@ typedef struct ir_kernel {
     bool gpu; /* for ir_optimise: collectives are single instructions, and vectors and any loops are welcome */
     LLVMMetadataRef subprogram; /* what clang says of the kernel's function (its DISubprogram) */
     tombac_math math;
+    tb_times *times;  /* the request's */
     tb_text messages; /* what LLVM reported through the context's diagnostic handler */
 
     ir_argument *arguments;

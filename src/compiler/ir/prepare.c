@@ -305,6 +305,7 @@ static tombac_status inline_functions(ir_kernel *kernel, tombac_error **error)
 
 static tombac_status inline_and_clean(ir_kernel *kernel, const ir_request *request, tombac_error **error)
 {
+    tb_times_begin(kernel->times, "math library");
     tombac_status status = ir_run_passes(kernel, "globalopt,globaldce", error);
     if (status == TOMBAC_OK) status = ir_math_link(kernel, request->math_library, error);
     if (status != TOMBAC_OK) return status;
@@ -314,6 +315,8 @@ static tombac_status inline_and_clean(ir_kernel *kernel, const ir_request *reque
         ir_add_function_attribute(f, "alwaysinline", 0);
     }
     internalise_globals(kernel->module, true);
+    ir_note_size(kernel->times, kernel->module);
+    tb_times_begin(kernel->times, "inline");
     if (request->watch && !kernel->debug) ir_keep_unset(kernel);
     /* Variables become values before their functions are copied: a variable costs time in the number of its function's
      * blocks, and the kernel will have all of them. */
@@ -354,16 +357,22 @@ tombac_status ir_prepare(const ir_request *request, ir_kernel **out, tombac_erro
     kernel->kernel = request->kernel;
     kernel->math = request->math;
     kernel->debug = request->debug;
+    kernel->times = request->times;
     kernel->target = strdup(request->target);
+    tb_times_begin(kernel->times, "read bitcode");
     kernel->context = LLVMContextCreate();
     LLVMContextSetDiagnosticHandler(kernel->context, on_diagnostic, kernel);
     LLVMContextSetDiscardValueNames(kernel->context, true);
     tombac_status status = kernel->target ? TOMBAC_OK : tb_fail_memory(error);
     if (status == TOMBAC_OK) status = load(kernel, request->bitcode, request->bitcode_size, error);
     if (status == TOMBAC_OK) status = make_machine(kernel, error);
+    ir_note_size(kernel->times, kernel->module);
+    tb_times_begin(kernel->times, "choose the kernel");
     if (status == TOMBAC_OK) status = specialise(kernel, request, error);
+    ir_note_size(kernel->times, kernel->module);
     if (status == TOMBAC_OK && !kernel->debug) status = ir_run_passes(kernel, "strip-nonlinetable-debuginfo", error);
     if (status == TOMBAC_OK) status = inline_and_clean(kernel, request, error);
+    tb_times_begin(kernel->times, "lay out, verify");
     if (status == TOMBAC_OK) status = ir_arena_build(kernel, error);
     if (status == TOMBAC_OK) status = ir_check_functions(kernel, error);
     if (status == TOMBAC_OK) status = ir_constants_verify(kernel, error);
@@ -374,6 +383,7 @@ tombac_status ir_prepare(const ir_request *request, ir_kernel **out, tombac_erro
         return status;
     }
     ir_visit(kernel->function, note_operation, kernel);
+    ir_note_size(kernel->times, kernel->module);
     *out = kernel;
     return TOMBAC_OK;
 }

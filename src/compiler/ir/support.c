@@ -110,6 +110,21 @@ void ir_visit(LLVMValueRef function, ir_visitor *visit, void *context)
     }
 }
 
+uint64_t ir_instruction_count(LLVMValueRef function)
+{
+    uint64_t count = 0;
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) count++;
+    return count;
+}
+
+void ir_note_size(tb_times *times, LLVMModuleRef module)
+{
+    if (!times) return;
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+        tb_times_size(times, ir_instruction_count(f));
+}
+
 bool ir_is_copy(LLVMValueRef instruction)
 {
     LLVMContextRef context = LLVMGetTypeContext(LLVMTypeOf(instruction));

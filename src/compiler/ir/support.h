@@ -31,6 +31,10 @@ LLVMValueRef ir_build_intrinsic(LLVMBuilderRef builder, LLVMModuleRef module, co
 LLVMValueRef ir_declare(LLVMModuleRef module, const char *name, LLVMTypeRef type);
 
 /* Visits every instruction of a function; the visitor may erase the instruction that it gets. */
+uint64_t ir_instruction_count(LLVMValueRef function);
+/* Tells the stopwatch how many instructions the module has. */
+void ir_note_size(tb_times *times, LLVMModuleRef module);
+
 typedef void ir_visitor(LLVMValueRef instruction, void *context);
 void ir_visit(LLVMValueRef function, ir_visitor *visit, void *context);
 

@@ -125,6 +125,11 @@ typedef struct rt_driver {
     tombac_status (*run_all)(void *state, rt_code *const *codes, const rt_run *const *runs, size_t count,
         size_t *failed, tombac_error **error);
 
+    /* Optional: takes code of which a part was left out (abi.h). `lacks`: does a launch of this shape need that part, and is it not
+     * there? `complete` loads it, as `load` does; launches of other shapes may run at the same time. */
+    bool (*lacks)(const rt_code *code, const tb_dispatch *dispatch);
+    tombac_status (*complete)(rt_code *code, const void *object, size_t size, tombac_error **error);
+
     void (*unload)(rt_code *code);
     /* Optional: as tombac_kernel_get_resources. */
     tombac_status (*resources)(

@@ -44,6 +44,13 @@ END
     fi
 }
 compiles right 'k_k(kernel, tombac_for_elements(8, 8), s, 8, &a, x, 8, 32, o, e)'
+# What a project warns of in its own code says nothing about the header.
+cat >strict.c <<'END'
+extern int device, library, kernel, grid, operation, launch, status;
+#include "k.h"
+END
+"$compiler" -std=c17 -Wall -Wextra -Wshadow -Wconversion -Wpadded -Wpedantic -Wmissing-prototypes -Wc++-compat -Wundef -Werror \
+    -fsyntax-only -I"$include" strict.c 2>message || { echo "the header warns:"; head message; status=1; }
 compiles wrong 'k_k(kernel, tombac_for_elements(8, 8), s, 8, &other, x, 8, 32, o, e)' # another structure
 compiles wrong 'k_k(kernel, tombac_for_elements(8, 8), f, 8, &a, x, 8, 32, o, e)'     # a number for a buffer
 compiles wrong 'k_k(kernel, tombac_for_elements(8, 8), s, 8, &a, x, x, 32, o, e)'     # a buffer for a number

@@ -39,8 +39,8 @@ kernel void flow(device int *out [[buffer(0)]], const device int *in [[buffer(1)
     out[i] = x;                        // report: contiguous
 }
 
-kernel void updates(device atomic_uint *counts [[buffer(0)]], const device uint *in [[buffer(1)]], uint i [[thread_position_in_grid]],
-    uint t [[thread_index_in_threadgroup]])
+kernel void updates(device atomic_uint *counts [[buffer(0)]], const device uint *in [[buffer(1)]], device atomic_uint *least [[buffer(2)]],
+    uint i [[thread_position_in_grid]], uint t [[thread_index_in_threadgroup]])
 {
     threadgroup atomic_uint local[64];
     if (t < 64)                        // report: uniform branch
@@ -48,9 +48,10 @@ kernel void updates(device atomic_uint *counts [[buffer(0)]], const device uint 
     threadgroup_barrier(mem_flags::mem_threadgroup); // report: barrier
     uint bin = in[i] & 63;             // report: contiguous
     atomic_fetch_add_explicit(&local[bin], 1, memory_order_relaxed);   // report: atomic lane loop
-    atomic_fetch_add_explicit(&counts[bin], 1, memory_order_relaxed);  // report: atomic locked
+    atomic_fetch_add_explicit(&counts[bin], 1, memory_order_relaxed);  // report: atomic tally
+    atomic_fetch_min_explicit(&least[bin], i, memory_order_relaxed);   // report: atomic locked
     atomic_fetch_add_explicit(&counts[64], 1, memory_order_relaxed);   // report: atomic combined
     ulong q = (ulong(in[i + 64]) << 33) / (in[i + 128] + 1ul);         // report: contiguous; 64-bit division
     threadgroup_barrier(mem_flags::mem_threadgroup); // report: barrier
-    atomic_fetch_add_explicit(&counts[65 + (q & 1)], atomic_load_explicit(&local[0], memory_order_relaxed), memory_order_relaxed); // report: atomic locked; lane loop
+    atomic_fetch_add_explicit(&counts[65 + (q & 1)], atomic_load_explicit(&local[0], memory_order_relaxed), memory_order_relaxed); // report: atomic tally; lane loop
 }

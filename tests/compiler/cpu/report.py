@@ -60,7 +60,7 @@ for kernel in ("accesses", "flow", "updates"):
 
 hints = [("in[base]", "gather", "memory"), ("i * s.width", "gather", "run-time value"), ("in[i / n", "gather", "division"),
          ("in[i * 64]", "interleaved", "256 bytes apart"), ("seen[i]", "lane loop", "volatile"),
-         ("&counts[bin]", "atomic locked", "threadgroup memory"), ("ulong q", "64-bit division", "32 bits"), ("while (x > 7)", "divergent loop", "slowest")]
+         ("&least[bin]", "atomic locked", "threadgroup memory"), ("ulong q", "64-bit division", "32 bits"), ("while (x > 7)", "divergent loop", "slowest")]
 for text, decision, word in hints:
     note = everything.get((line_of(text), decision), {})
     check(word in note.get("hint", ""), "hint of '%s': %s" % (text, note.get("hint")))

@@ -94,6 +94,13 @@ CASES = [
      "s += p[0] + p[1] + p[2] + p[3]; out[i] = s;", [], [r"ld\.global[.\w]*\.v[24]", "unaligned"]),
     ("division is rounded right in fast math too", "out[i] = in[i] / in[i + 1] + sqrt(in[i + 2]);",
      [r"sqrt\.rn\.f32"], [r"div\.approx", r"sqrt\.approx", r"div\.full"]),
+    ("the inverse of a root has no slow path", "out[i] = rsqrt(in[i]);", [r"rsqrt\.approx\.ftz\.f32"], [r"sqrt\.rn", r"(div|rcp)\.rn"]),
+    ("which was not shown on sm_80", "out[i] = rsqrt(in[i]);", [r"sqrt\.rn", r"(div|rcp)\.rn"], [r"rsqrt"]),
+    ("what is not its inverse is divided", "out[i] = 3.0f / sqrt(in[i]) + 1.0h / half(sqrt(half(in[i + 1])));", [r"sqrt\.rn", r"div\.rn"], [r"rsqrt"]),
+    ("constant memory is read as unchanging", "out[i] = by_address[i] + in[i];", [r"ld\.global\.nc", r"ld\.global\.b32"], []),
+    ("but not device memory that is never written here", "out[i] = in[i];", [], [r"\.nc"]),
+    ("loops compare the next count", "int n = 0; for (float x = in[i]; n < 200 && x < 4; n++) x = x * x + in[i]; out[i] = n;",
+     [r"add\.s32\s+(%r\d+), %r\d+, 1;(?s:.*?)setp\.\w+\.[us]32\s+%p\d+, \1, (200|199);"], []),
     ("assertions write records", "assert(in[i] > 0); out[i] = 1;",
      [r"^// tombac cuda: tombac_cuda_kernel 1 ", r"tombac_cuda_literals\[", r"\bexit;"], [r"\btrap;"]),
 ]
@@ -115,6 +122,12 @@ MORE = [
      [PLAIN + r"(rem|div)\.u"], ARGUMENTS),
     ("strides that are known need no assumption", "const device float *p = (const device float *)((const device char *)in + i * as_type<uint>(by_value.z)); "
      "out[i] = p[0] + p[1] + p[2] + p[3];", [r"^// tombac cuda: tombac_cuda_kernel 0 [^;]*;$", PLAIN + r"ld\.global\S*v4"], [], ARGUMENTS),
+    ("also where they are multiplied by a narrow number", "short row = short(i); const device float *p = (const device float *)((const device char *)in "
+     "+ long(row) * as_type<uint>(by_value.z)); out[i] = p[0] + p[1] + p[2] + p[3];", [PLAIN + r"ld\.global\S*v4"], [], ARGUMENTS),
+    ("a number that is halved in a loop keeps no zeros", "float s = 0; for (uint n = 4096; n > size; n >>= 1) { const device float *p = in + n; "
+     "s += p[0] + p[1] + p[2] + p[3]; } out[i] = s;", [PLAIN + r"ld\.global"], [PLAIN + r"ld\.global\S*v[24]"], []),
+    ("one that is shifted once keeps the others", "float s = 0; for (uint n = 4096; n > size; n -= 64) { const device float *p = in + (n >> 2); "
+     "s += p[0] + p[1] + p[2] + p[3]; } out[i] = s;", [PLAIN + r"ld\.global\S*v4"], [], []),
 ]
 
 # Operands of products in threadgroup memory.
@@ -139,6 +152,24 @@ TILES = [
     ("places in threadgroup memory are permuted for plain launches", FILL + PRODUCT.format(16), [PLAIN + r"xor\.b32"], [GENERAL + r"xor\.b32"], []),
     ("but not where an access is not by pieces of 16 bytes", "struct big { half x[256]; }; " + FILL + "*(threadgroup big *)s = *(threadgroup big *)(s + 512); "
      + PRODUCT.format(16), [r"ldmatrix"], [PLAIN + r"xor\.b32"], []),
+    ("nor where padded rows lie in different banks as they are", FILL + PRODUCT.format(40), [r"ldmatrix"], [PLAIN + r"xor\.b32"], []),
+    ("what is loaded lies where tensor cores want it", FILL + "simdgroup_half8x8 a, e, b; simdgroup_float8x8 c(0), d(0); for (int k = 0; k < 2; k++) { "
+     "simdgroup_load(a, s + 8 * k, 16); simdgroup_load(e, s + 128 + 8 * k, 16); simdgroup_load(b, s + 512 + 64 * k, 8); "
+     "simdgroup_multiply_accumulate(c, a, b, c); simdgroup_multiply_accumulate(d, e, b, d); } simdgroup_store(c, out, 8); simdgroup_store(d, out + 64, 8);",
+     [PLAIN + r"x4\.shared\.b16 \{(%r\d+), (%r\d+), (%r\d+), (%r\d+)\}(?s:.*?)m16n8k16\S* \{[^}]*\}, \{\1,\2,\3,\4\}",
+      PLAIN + r"x2\.trans\.shared\.b16 \{(%r\d+), (%r\d+)\}(?s:.*?)m16n8k16\S* \{[^}]*\}, \{[^}]*\}, \{\1,\2\}"], [r"movmatrix"], []),
+    ("so do right operands of several products", FILL + "simdgroup_half8x8 a, b, e; simdgroup_float8x8 c(0), d(0); for (int k = 0; k < 2; k++) { "
+     "simdgroup_load(a, s + 8 * k, 16); simdgroup_load(b, s + 512 + 128 * k, 16); simdgroup_load(e, s + 520 + 128 * k, 16); "
+     "simdgroup_multiply_accumulate(c, a, b, c); simdgroup_multiply_accumulate(d, a, e, d); } simdgroup_store(c, out, 8); simdgroup_store(d, out + 64, 8);",
+     [PLAIN + r"x4\.trans\.shared\.b16 \{(%r\d+), (%r\d+), (%r\d+), (%r\d+)\}(?s:.*?)m16n8k16\S* \{[^}]*\}, \{[^}]*\}, \{\1,\2\}"
+      r"(?s:.*?)m16n8k16\S* \{[^}]*\}, \{[^}]*\}, \{\3,\4\}"], [r"movmatrix"], []),
+    ("two matrices of a line by 8 bytes for each lane", "const device half *p = (const device half *)in; simdgroup_half8x8 a, b, e; simdgroup_float8x8 c(0), d(0); "
+     "simdgroup_load(a, p, 8, ulong2(0), true); simdgroup_load(b, p + 64, 256); simdgroup_load(e, p + 96, 256); simdgroup_multiply_accumulate(c, a, b, c); "
+     "simdgroup_multiply_accumulate(d, a, e, d); simdgroup_store(c, out, 8); simdgroup_store(d, out + 64, 8);",
+     [PLAIN + r"ld\.global\.v2\.b32(?s:.*?)shfl\.sync\.bfly"], [], []),
+    ("but not of two lines", "const device half *p = (const device half *)in; simdgroup_half8x8 a, b, e; simdgroup_float8x8 c(0), d(0); "
+     "simdgroup_load(a, p, 8, ulong2(0), true); simdgroup_load(b, p + 64, 256); simdgroup_load(e, p + 128, 256); simdgroup_multiply_accumulate(c, a, b, c); "
+     "simdgroup_multiply_accumulate(d, a, e, d); simdgroup_store(c, out, 8); simdgroup_store(d, out + 64, 8);", [], [r"shfl"], []),
     ("four products of neighbours load 16 bytes", "const device half *p = (const device half *)in; simdgroup_half8x8 a, b; simdgroup_float8x8 c(0); "
      "for (int k = 0; k < 4; k++) { simdgroup_load(a, p + 8 * k, 64); simdgroup_load(b, p + 4096 + 8 * k, 64, ulong2(0), true); "
      "simdgroup_multiply_accumulate(c, a, b, c); } simdgroup_store(c, out, 8);", [PLAIN + r"ld\.global\S*v4(?s:.*?)ld\.global\S*v4"],
@@ -159,6 +190,43 @@ LOOPS = [
     ("not where the loop writes device memory", COPY.format("", "out[i] += 1;"), [], [PLAIN + AHEAD], []),
     ("nor where it has atomic operations", COPY.format("", "atomic_fetch_add_explicit(count, 1, memory_order_relaxed);"), [], [PLAIN + AHEAD], []),
     ("nor where an address is loaded", COPY.format("uint n = as_type<uint>(in[k]);", "").replace("1024 * k + i", "n + i"), [], [PLAIN + AHEAD], []),
+]
+
+# Loops that copy tiles of which each lane has a segment of 32 bytes, and multiply.
+SHARE = "threadgroup half s[2048]; simdgroup_half8x8 a, b; simdgroup_float8x8 c(0); float sum = 0; for (uint k = 0; k < size; k++) {{ " \
+        "const device uint4 *p = (const device uint4 *)((const device half *)in + lane * 1024 + k * {0}); threadgroup uint4 *q = (threadgroup uint4 *)(s + lane * 16); " \
+        "q[0] = p[0]; q[1] = p[1]; threadgroup_barrier(mem_flags::mem_threadgroup); {1} threadgroup_barrier(mem_flags::mem_threadgroup); }} " \
+        "simdgroup_store(c, out, 8); out[i + 64] = sum;"
+MULTIPLY = "simdgroup_load(a, s, 16); simdgroup_load(b, s + 128, 16); simdgroup_multiply_accumulate(c, a, b, c);"
+SHARED = r"ld\.global\.v[24]\S*(?:(?!\n\})(?s:.))*shfl\.sync\.bfly"
+SHARES = [
+    ("lanes share segments of 32 bytes", SHARE.format(16, MULTIPLY), [PLAIN + SHARED, PLAIN + AHEAD.replace(r"ld\.shared", "mma"), PLAIN + r"shfl\.sync\.idx"], [GENERAL + r"shfl"], []),
+    ("not where they advance by what is not known", SHARE.format("as_type<uint>(by_value.x)", MULTIPLY), [PLAIN + r"ld\.global"], [PLAIN + SHARED], []),
+    ("nor where lanes may be missing", SHARE.format(16, "sum += s[lane];"), [PLAIN + r"ld\.global"], [PLAIN + SHARED], []),
+]
+
+# Wide code: a thread does what several neighbours do. Threadgroups of 256.
+WIDE, SIZED = r"entry tombac_cuda_kernel_wide\((?:(?!\n\})(?s:.))*?", ["--threadgroup", "256,1,1"]
+NONE, FOUR = r"^// tombac cuda: tombac_cuda_kernel \d [^;]*;[^;]*$", r"^// tombac cuda: tombac_cuda_kernel \d [^;]*;[^;]*; 4$"
+WIDES = [
+    ("four neighbours load and store together", "out[i] = in[i] * 2 + out[i];",
+     [FOUR, WIDE + r"reqntid 64,", WIDE + r"ld\.global\.v4\.b32(?s:.*)ld\.global\.v4\.b32(?s:.*)st\.global\.v4\.b32"], [WIDE + r"ld\.global\.b32"], SIZED),
+    ("eight halves", "((device half *)out)[i] = ((const device half *)in)[i] * 2;", [r"; 8$", WIDE + r"reqntid 32,", WIDE + r"st\.global\.v4\.b32"], [], SIZED),
+    ("those of a kernel that ends early, or one after the other", "if (in[i] > 0) out[i] = 1;",
+     [FOUR, WIDE + r"ld\.global\.v4\.b32", WIDE + r"st\.global\.v4\.b32", WIDE + r"st\.global\.b32"], [], SIZED),
+    ("neighbours that share elements load them once", "out[i] = in[i] + in[i + 1] + in[i + 2];",
+     [FOUR, WIDE + r"ld\.global\.v4\.b32"], [WIDE + r"(?:ld\.global(?:(?!\n\})(?s:.))*?){4}"], SIZED),
+    ("not where sizes are not known", "out[i] = in[i];", [NONE], ["_wide"], []),
+    ("nor where threads are few", "out[i] = in[i];", [NONE], ["_wide"], ["--threadgroup", "32,1,1"]),
+    ("nor where 16 bytes are loaded already", "((device float4 *)out)[i] = ((const device float4 *)in)[i];", [NONE], ["_wide"], SIZED),
+    ("nor four floats of one thread", "out[i] = in[4 * i] + in[4 * i + 1] + in[4 * i + 2] + in[4 * i + 3];", [NONE], ["_wide"], SIZED),
+    ("nor elements that are no neighbours", "out[i] = in[1000 * i];", [NONE], ["_wide"], SIZED),
+    ("nor atomic operations", "atomic_fetch_add_explicit(count + i, 1, memory_order_relaxed); out[i] = in[i];", [NONE], ["_wide"], SIZED),
+    ("nor what SIMD-groups do together", "out[i] = simd_sum(in[i]);", [NONE], ["_wide"], SIZED),
+    ("nor threadgroup memory", "scratch[i & 31] = in[i]; out[i] = scratch[i & 31];", [NONE], ["_wide"], SIZED),
+    ("nor loops", "float s = 0; for (uint k = 0; k < as_type<uint>(by_value.x); k++) s += in[i + 256 * k]; out[i] = s;", [NONE], ["_wide"], SIZED),
+    ("nor volatile accesses", "((volatile device float *)out)[i] = in[i];", [NONE], ["_wide"], SIZED),
+    ("nor assertions", "assert(in[i] > 0); out[i] = in[i];", [NONE], ["_wide"], SIZED),
 ]
 
 
@@ -185,9 +253,10 @@ def check(compiler, name, body, wanted, unwanted, options, target):
 
 def main():
     failed = 0
-    cases = [*((*case, []) for case in (*CASES, *math_cases())), *MORE, *TILES, *LOOPS]
+    cases = [*((*case, []) for case in (*CASES, *math_cases())), *MORE, *TILES, *LOOPS, *SHARES, *WIDES]
     for number, case in enumerate(cases):
-        problems = check(sys.argv[1], *case, "sm_80" if number % 5 == 0 else "sm_90")
+        old = "on sm_80" in case[0] or (number % 5 == 0 and "inverse of a root" not in case[0])
+        problems = check(sys.argv[1], *case, "sm_80" if old else "sm_90")
         failed += bool(problems)
         print("FAIL " if problems else "ok   ", case[0], *problems, sep="\n      " if problems else " ")
     for engine, target, text in (("cuda", "sm_70", "no GPU architecture 'sm_70'"), ("check", "sm_90", "only the engine cuda")):

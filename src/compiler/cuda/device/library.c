@@ -1,4 +1,5 @@
 /* The whole device library as one translation unit. */
 #include "reduce.c"
 #include "move.c"
+#include "root.c"
 #include "thread.c"

@@ -19,16 +19,19 @@ cpu_frame *cpu_frame_enter(cpu_frame *frame)
     return before;
 }
 
-static const char *find_literal(const void *code, uint64_t address, size_t *left)
+static const char *find_literal(const void *frame_, uint64_t address, size_t *left)
 {
-    return rt_image_holds_data(code, address, left) ? (const char *)(uintptr_t)address : NULL;
+    const cpu_frame *frame = frame_;
+    bool found = rt_image_holds_data(frame->image, address, left) ||
+                 (frame->rest && rt_image_holds_data(frame->rest, address, left));
+    return found ? (const char *)(uintptr_t)address : NULL;
 }
 
 /* A string of the program, or `otherwise`. */
 static const char *literal(const char *string, const char *otherwise)
 {
     size_t left;
-    const char *found = find_literal(current->image, (uint64_t)(uintptr_t)string, &left);
+    const char *found = find_literal(current, (uint64_t)(uintptr_t)string, &left);
     return found && memchr(found, 0, left) ? found : otherwise;
 }
 
@@ -57,7 +60,7 @@ static void log_argument(uint32_t kind, uint64_t bits)
 
 static void log_end(void)
 {
-    rt_log_record_write(&current->record, find_literal, current->image, current->log);
+    rt_log_record_write(&current->record, find_literal, current, current->log);
 }
 
 static void assert_fail(const char *condition, const char *file, uint32_t line)

@@ -11,7 +11,7 @@
 /* One thread while it runs kernel code. */
 typedef struct cpu_frame {
     jmp_buf leave; /* set before kernel code is entered */
-    const rt_image *image;
+    const rt_image *image, *rest; /* where the program's constants lie; `rest` may be NULL */
     const rt_log *log;
     rt_log_record record;
     double time_limit; /* for the message */

@@ -289,6 +289,11 @@ cpu_watch *cpu_pool_watch(cpu_pool *pool)
     return pool->watch;
 }
 
+unsigned cpu_pool_size(const cpu_pool *pool)
+{
+    return pool->thread_count + 1;
+}
+
 void cpu_pool_release(cpu_pool *pool)
 {
     if (!pool) return;

@@ -22,6 +22,8 @@ typedef struct cpu_pool cpu_pool;
 cpu_pool *cpu_pool_acquire(void);
 void cpu_pool_release(cpu_pool *pool);
 cpu_watch *cpu_pool_watch(cpu_pool *pool);
+/* Threads that may work on a job, its owner among them. */
+unsigned cpu_pool_size(const cpu_pool *pool);
 
 typedef struct cpu_job {
     uint64_t count; /* items */

@@ -6,10 +6,7 @@
 
 static const char library_name[] = "libcuda.so.1";
 
-static const struct {
-    const char *symbol;
-    size_t offset;
-} calls[] = {
+static const cuda_symbol calls[] = {
 #define CUDA_ENTRY(member, symbol, parameters) {#symbol, offsetof(cuda_api, member)},
     CUDA_CALLS(CUDA_ENTRY)
 #undef CUDA_ENTRY
@@ -38,16 +35,22 @@ tombac_status cuda_api_check(const cuda_api *api, cuda_result result, const char
         doing, text, name);
 }
 
+const char *cuda_symbols_resolve(void *library, const cuda_symbol *symbols, size_t count, void *table)
+{
+    for (size_t i = 0; i < count; i++) {
+        void *address = dlsym(library, symbols[i].name);
+        if (!address) return symbols[i].name;
+        memcpy((char *)table + symbols[i].offset, &address, sizeof address);
+    }
+    return NULL;
+}
+
 static tombac_status resolve(cuda_api *api, tombac_error **error)
 {
-    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
-        void *address = dlsym(api->library, calls[i].symbol);
-        if (!address)
-            return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,
-                "no cuda device: NVIDIA's driver is too old, it has no %s", calls[i].symbol);
-        memcpy((char *)api + calls[i].offset, &address, sizeof address);
-    }
-    return TOMBAC_OK;
+    const char *missing = cuda_symbols_resolve(api->library, calls, sizeof calls / sizeof *calls, api);
+    if (!missing) return TOMBAC_OK;
+    return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "no cuda device: NVIDIA's driver is too old, it has no %s",
+        missing);
 }
 
 static tombac_status initialise(const cuda_api *api, tombac_error **error)

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 typedef int cuda_result; /* 0: done */
@@ -111,6 +112,14 @@ typedef struct cuda_api {
     CUDA_CALLS(CUDA_MEMBER)
 #undef CUDA_MEMBER
 } cuda_api;
+
+/* A function of a library that is opened at run time, and where its address goes. */
+typedef struct cuda_symbol {
+    const char *name;
+    size_t offset; /* in a table of calls */
+} cuda_symbol;
+/* Fills the table; the first name that the library does not have, or NULL. */
+const char *cuda_symbols_resolve(void *library, const cuda_symbol *symbols, size_t count, void *table);
 
 /* Opens the library, resolves the calls, initialises. Without a driver or a GPU: TOMBAC_ERROR_UNSUPPORTED,
  * "no cuda device: ..." */

@@ -29,6 +29,7 @@ typedef struct cuda_gpu {
     size_t number; /* as CUDA counts GPUs */
     cuda_context *context;
     unsigned capability; /* 80 for 8.0 */
+    unsigned multiprocessors;
     size_t size;         /* of its memory, bytes */
     atomic_bool busy;    /* with a launch that was given up: further calls of CUDA could wait for its end */
     pthread_mutex_t mutex; /* guards what follows */
@@ -66,8 +67,9 @@ typedef struct cuda_code {
     cuda_gpu *gpu;
     const rt_manifest *manifest;
     cuda_module *module;
-    cuda_function *plain, *general; /* entries (artifact/cuda.h) */
-    uint32_t plain_threads;         /* that a threadgroup of the first may have */
+    cuda_function *plain, *general, *wide; /* entries (artifact/cuda.h); wide: NULL where there is none */
+    uint32_t plain_threads;                /* that a threadgroup of the first may have */
+    uint32_t factor;                       /* of the wide entry */
     cuda_number *multiples;
     size_t multiple_count;
     bool records;

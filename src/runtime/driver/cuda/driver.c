@@ -80,7 +80,8 @@ static tombac_status damaged(const cuda_code *code, const char *what, tombac_err
     return tb_fail(error, TOMBAC_ERROR_ARTIFACT, "%s: %s", code->manifest->kernel, what);
 }
 
-static tombac_status read_multiples(cuda_code *code, const char *text, tombac_error **error)
+/* The multiples, and the factor of the wide entry where there is one. */
+static tombac_status read_numbers(cuda_code *code, const char *text, tombac_error **error)
 {
     size_t most = strcspn(text, "\n") / strlen(" 0.0.0");
     code->multiples = calloc(most + 1, sizeof *code->multiples);
@@ -97,7 +98,9 @@ static tombac_status read_multiples(cuda_code *code, const char *text, tombac_er
                 code, "the object's first line names numbers that its arguments do not have", error);
         code->multiples[code->multiple_count++] = n;
     }
-    return TOMBAC_OK;
+    bool good = *text != ';' || (sscanf(text, "; %" SCNu32, &code->factor) == 1 && code->factor > 1 &&
+                                    code->factor <= TB_SIMD_WIDTH);
+    return good ? TOMBAC_OK : damaged(code, "the object's first line names no factor of its wide entry", error);
 }
 
 /* The first line: entry, records, kinds of arguments, numbers. */
@@ -121,7 +124,7 @@ static tombac_status read_header(cuda_code *code, const char *text, char entry[6
             return damaged(code, "the object's arguments do not fit the manifest", error);
     }
     return *text == ';'
-               ? read_multiples(code, text + 1, error)
+               ? read_numbers(code, text + 1, error)
                : damaged(code, "the object's first line does not describe the kernel's arguments", error);
 }
 
@@ -153,14 +156,18 @@ static tombac_status read_literals(cuda_code *code, tombac_error **error)
     return status == TOMBAC_OK ? cuda_check(code->gpu, result, "reading the kernel's strings", error) : status;
 }
 
-/* `entry` is the name of the first, with room for the second's. */
-static tombac_status find_entries(cuda_code *code, char *entry, tombac_error **error)
+/* `entry` is the name of the first. */
+static tombac_status find_entries(cuda_code *code, const char *entry, tombac_error **error)
 {
+    char name[96];
     const cuda_api *api = &code->gpu->api;
     int threads = 0;
     cuda_result result = api->module_function(&code->plain, code->module, entry);
     if (!result) result = api->function_attribute(&threads, CUDA_FUNCTION_MAX_THREADS, code->plain);
-    if (!result) result = api->module_function(&code->general, code->module, strcat(entry, TB_CUDA_GENERAL));
+    snprintf(name, sizeof name, "%s%s", entry, TB_CUDA_GENERAL);
+    if (!result) result = api->module_function(&code->general, code->module, name);
+    snprintf(name, sizeof name, "%s%s", entry, TB_CUDA_WIDE);
+    if (!result && code->factor) result = api->module_function(&code->wide, code->module, name);
     code->plain_threads = threads > 0 ? (uint32_t)threads : 0;
     return cuda_check(code->gpu, result, "loading the kernel", error);
 }
@@ -169,7 +176,7 @@ static tombac_status load(void *state, const rt_cache *cache, const void *object
     const rt_manifest *manifest, rt_code **handle, tombac_error **error)
 {
     cuda_code *code = calloc(1, sizeof *code);
-    char *text = strndup(object, size), entry[64 + sizeof TB_CUDA_GENERAL];
+    char *text = strndup(object, size), entry[64];
     if (!code || !text) {
         free(code);
         free(text);

@@ -102,7 +102,7 @@ void cuda_gpu_close(cuda_gpu *gpu)
 
 static tombac_status open_device(cuda_gpu *gpu, size_t number, tombac_error **error)
 {
-    int major = 0, minor = 0, count = 0;
+    int major = 0, minor = 0, count = 0, multiprocessors = 0;
     cuda_result result = gpu->api.device_count(&count);
     if (!result && number >= (size_t)count)
         return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "no cuda device %zu: NVIDIA's driver finds %d GPU%s",
@@ -112,9 +112,12 @@ static tombac_status open_device(cuda_gpu *gpu, size_t number, tombac_error **er
     if (!result) result = gpu->api.device_memory(&gpu->size, gpu->device);
     if (!result) result = gpu->api.device_attribute(&major, CUDA_ATTRIBUTE_MAJOR, gpu->device);
     if (!result) result = gpu->api.device_attribute(&minor, CUDA_ATTRIBUTE_MINOR, gpu->device);
+    if (!result)
+        result = gpu->api.device_attribute(&multiprocessors, CUDA_ATTRIBUTE_MULTIPROCESSORS, gpu->device);
     tombac_status status = cuda_api_check(&gpu->api, result, "asking for the GPU", error);
     if (status != TOMBAC_OK) return status;
     gpu->capability = (unsigned)(major * 10 + minor);
+    gpu->multiprocessors = multiprocessors > 0 ? (unsigned)multiprocessors : 1;
     if (gpu->capability < OLDEST)
         return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED,
             "no cuda device: the GPU has compute capability %d.%d, kernels need 8.0 or later", major, minor);

@@ -12,6 +12,7 @@
 #include <time.h>
 
 enum { ALIGNED = 16, LINE = 128 };
+enum { MANY = 1024 }; /* threads on a multiprocessor that have enough on their way */
 #define SPIN_SECONDS 2e-4 /* short kernels end while their waiter would fall asleep */
 enum { MAX_PLACED = 65535 }; /* threadgroups in y and z, as CUDA counts them */
 #define MAX_GRID_X UINT64_C(0x7fffffff)
@@ -122,6 +123,12 @@ static bool is_plain(const cuda_code *code, const rt_run *run, uint32_t threads)
     return threads % TB_SIMD_WIDTH == 0 && threads <= code->plain_threads && are_multiples(code, run);
 }
 
+/* Wide code has fewer threads; it is slower where they are too few to keep the GPU busy. */
+static bool is_many(const cuda_gpu *gpu, const uint32_t grid[3], uint32_t threads)
+{
+    return (uint64_t)grid[0] * grid[1] * grid[2] * threads >= (uint64_t)gpu->multiprocessors * MANY;
+}
+
 static void add_parameter(batch *b, void *value, size_t size)
 {
     b->parameters[b->parameter_count] = value;
@@ -194,6 +201,11 @@ static tombac_status prepare(
     bool plain = aligned && !launch->linear && is_plain(code, run, threads);
     start->block = (threads + TB_SIMD_WIDTH - 1) / TB_SIMD_WIDTH * TB_SIMD_WIDTH;
     start->function = plain ? code->plain : code->general;
+    if (plain && code->wide && threads % (code->factor * TB_SIMD_WIDTH) == 0 &&
+        is_many(b->gpu, start->grid, threads / code->factor)) {
+        start->function = code->wide;
+        start->block = threads / code->factor;
+    }
     start->shared = (unsigned)((run->threadgroup_memory + LINE - 1) / LINE * LINE);
     return TOMBAC_OK;
 }

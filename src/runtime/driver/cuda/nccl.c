@@ -61,13 +61,11 @@ typedef struct group {
 
 static tombac_status find_library(nccl_api *api, tombac_error **error)
 {
-    static const struct {
-        const char *symbol;
-        size_t offset;
-    } calls[] = {
+    static const cuda_symbol calls[] = {
 #define NCCL_ENTRY(member, symbol, parameters) {#symbol, offsetof(nccl_api, member)},
         NCCL_CALLS(NCCL_ENTRY)
 #undef NCCL_ENTRY
+        {"ncclGetErrorString", offsetof(nccl_api, error_text)},
     };
     const char *name = getenv("TOMBAC_NCCL");
     if (!name || !*name) name = "libnccl.so.2";
@@ -77,15 +75,8 @@ static tombac_status find_library(nccl_api *api, tombac_error **error)
         const char *why = dlerror();
         return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "no NCCL: %s", why ? why : name);
     }
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-        void *address = dlsym(api->library, calls[i].symbol);
-        if (!address)
-            return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "no NCCL: %s has no %s", name, calls[i].symbol);
-        memcpy((char *)api + calls[i].offset, &address, sizeof address);
-    }
-    void *text = dlsym(api->library, "ncclGetErrorString");
-    if (!text) return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "no NCCL: %s has no ncclGetErrorString", name);
-    memcpy(&api->error_text, &text, sizeof text);
+    const char *missing = cuda_symbols_resolve(api->library, calls, sizeof calls / sizeof *calls, api);
+    if (missing) return tb_fail(error, TOMBAC_ERROR_UNSUPPORTED, "no NCCL: %s has no %s", name, missing);
     return TOMBAC_OK;
 }
 

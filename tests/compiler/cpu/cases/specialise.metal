@@ -97,3 +97,21 @@ kernel void strides(device const float *in, device float *out, constant uint &co
 {
     for (uint i = t; i < count; i += threads) out[group * count + i] = sqrt(in[i]);
 }
+
+// A stride and a bound that are known bound the iterations, wherever a thread starts: no safe point. With the stride alone the
+// loop looks in one iteration of 128, although its counter differs from thread to thread.
+// RUN bounded-stride: emit --what simd --target x86-64-v4 --kernel sum_by_stride --argument 2=0x00100000 --threadgroup 256,1,1
+// CHECK bounded-stride: load <32 x float>
+// NOT bounded-stride: tombac_cpu_stop
+// RUN long-stride: emit --what simd --target x86-64-v4 --kernel sum_by_stride --argument 2=0xffffffff --threadgroup 256,1,1
+// CHECK long-stride: tombac_cpu_stop
+// RUN counted-stride: emit --what simd --target x86-64-v4 --kernel sum_by_stride --threadgroup 256,1,1
+// CHECK counted-stride: and i32 %\w+, 32512
+// CHECK counted-stride: tombac_cpu_stop
+kernel void sum_by_stride(device const float *in [[buffer(0)]], device float *out [[buffer(1)]], constant uint &n [[buffer(2)]],
+                          uint t [[thread_index_in_threadgroup]], uint threads [[threads_per_threadgroup]])
+{
+    float sum = 0;
+    for (uint i = t; i < n; i += threads) sum += in[i];
+    out[t] = sum;
+}

@@ -305,3 +305,14 @@ kernel void normalise(device float *x, constant uint &count, constant float &sum
     float scale = 1.0f / sum;
     for (uint i = t; i < count; i += threads) x[i] *= scale;
 }
+
+// Floats that eight lanes share are computed for all four blocks of lanes by one short vector.
+// RUN shared-scales: emit --what simd --target x86-64-v4 --kernel shared_scales
+// CHECK shared-scales: fpext [\w ]*<4 x half> %\w+ to <4 x float>
+// CHECK shared-scales: fmul <4 x float>
+// NOT shared-scales: fpext half
+kernel void shared_scales(device const half *scales, device const float *x, device float *y, constant float &factor,
+                          uint lane [[thread_index_in_simdgroup]], uint i [[thread_position_in_grid]])
+{
+    y[i] = x[i] * (float(scales[lane / 8]) * factor);
+}
