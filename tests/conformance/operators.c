@@ -1,5 +1,5 @@
-/* Operators on tensors as frameworks write them: every registered kernel against a model on the host. All values are small integers or
- * halves of them, exact in every type. */
+/* Operators on tensors as frameworks write them: every registered kernel against a model on the host. All
+ * values are small integers or halves of them, exact in every type. */
 #include "conformance.h"
 
 #include <inttypes.h>
@@ -15,10 +15,17 @@ static const struct {
     int size, parts;
     bool integer;
 } types[] = {
-    {"float", TOMBAC_TYPE_F32, 4, 1, false}, {"half", TOMBAC_TYPE_F16, 2, 1, false}, {"bfloat", TOMBAC_TYPE_BF16, 2, 1, false},
-    {"long", TOMBAC_TYPE_I64, 8, 1, true}, {"int", TOMBAC_TYPE_I32, 4, 1, true}, {"short", TOMBAC_TYPE_I16, 2, 1, true},
-    {"uchar", TOMBAC_TYPE_U8, 1, 1, true}, {"char", TOMBAC_TYPE_I8, 1, 1, true}, {"bool", TOMBAC_TYPE_BOOL, 1, 1, true},
-    {"float2", TOMBAC_TYPE_F32, 4, 2, false}, {"half2", TOMBAC_TYPE_F16, 2, 2, false},
+    {"float", TOMBAC_TYPE_F32, 4, 1, false},
+    {"half", TOMBAC_TYPE_F16, 2, 1, false},
+    {"bfloat", TOMBAC_TYPE_BF16, 2, 1, false},
+    {"long", TOMBAC_TYPE_I64, 8, 1, true},
+    {"int", TOMBAC_TYPE_I32, 4, 1, true},
+    {"short", TOMBAC_TYPE_I16, 2, 1, true},
+    {"uchar", TOMBAC_TYPE_U8, 1, 1, true},
+    {"char", TOMBAC_TYPE_I8, 1, 1, true},
+    {"bool", TOMBAC_TYPE_BOOL, 1, 1, true},
+    {"float2", TOMBAC_TYPE_F32, 4, 2, false},
+    {"half2", TOMBAC_TYPE_F16, 2, 2, false},
 };
 enum { TYPES = sizeof types / sizeof *types, BOOL = 8 };
 
@@ -48,7 +55,11 @@ static double value(int type, int k)
 static cf_call call_of(char name[64], const char *form, int type)
 {
     snprintf(name, 64, "%s_%s", form, types[type].name);
-    return (cf_call){.file = "operators.metal", .kernel = name, .standard = "metal3.1", .grid = {N, 1, 1}, .group = {32, 1, 1}};
+    return (cf_call){.file = "operators.metal",
+        .kernel = name,
+        .standard = "metal3.1",
+        .grid = {N, 1, 1},
+        .group = {32, 1, 1}};
 }
 
 static tombac_type output_of(int type)
@@ -81,13 +92,16 @@ static void run_unary(cf_test *t, const int *p)
     if (cf_run(t, &call)) cf_equal(t, output_of(type), expected, out, (size_t)N * (size_t)parts, "%s", name);
 }
 
-/* Three dimensions of 4, 3 and 8 elements: the input transposed, with gaps; the output with the last dimension first. */
+/* Three dimensions of 4, 3 and 8 elements: the input transposed, with gaps; the output with the last
+ * dimension first. */
 static void run_strided(cf_test *t, const int *p)
 {
     enum { A = 4, B = 3, C = 8, ROOM = 8 * 2 * A * B * C };
     int type = p[0], parts = types[type].parts;
-    int64_t size = (int64_t)types[type].size * parts, to = (int64_t)(types[type].integer ? 4 : types[type].size) * parts;
-    int64_t sizes[3] = {A, B, C}, in_strides[3] = {2 * C * size, 2 * A * C * size, 2 * size}, out_strides[3] = {B * to, to, A * B * to};
+    int64_t size = (int64_t)types[type].size * parts,
+            to = (int64_t)(types[type].integer ? 4 : types[type].size) * parts;
+    int64_t sizes[3] = {A, B, C}, in_strides[3] = {2 * C * size, 2 * A * C * size, 2 * size},
+            out_strides[3] = {B * to, to, A * B * to};
     uint64_t in[ROOM] = {0}, out[ROOM] = {0}, expected[ROOM] = {0};
     uint32_t dimensions = 3;
     char name[64];
@@ -150,7 +164,11 @@ static void run_options(cf_test *t, const int *p)
         if (i == 3 || i == N - 1) x += 300;
         expected[options.reverse ? N - 1 - i : i] = (float)((options.negate ? -x : x) / 2);
     }
-    cf_call call = {.file = "operators.metal", .kernel = "with_options", .standard = "metal3.1", .grid = {N, 1, 1}, .group = {32, 1, 1}};
+    cf_call call = {.file = "operators.metal",
+        .kernel = "with_options",
+        .standard = "metal3.1",
+        .grid = {N, 1, 1},
+        .group = {32, 1, 1}};
     cf_buffer(&call, 0, out, sizeof out);
     cf_bytes(&call, 1, flags, sizeof flags);
     cf_bytes(&call, 2, more, sizeof more);
@@ -161,7 +179,8 @@ static void run_options(cf_test *t, const int *p)
     if (cf_run(t, &call)) cf_equal(t, TOMBAC_TYPE_F32, expected, out, N, "flags %d", p[0]);
 }
 
-/* p[0] indices are wrong; four messages fit. Each kept one is that of a thread with a wrong index, and of one thread only. */
+/* p[0] indices are wrong; four messages fit. Each kept one is that of a thread with a wrong index, and of one
+ * thread only. */
 static void run_errors(cf_test *t, const int *p)
 {
     enum { LENGTH = 10, MESSAGES = 4, TEXT = 40 };
@@ -183,7 +202,11 @@ static void run_errors(cf_test *t, const int *p)
         indices[i] = wrong ? (i % 2 ? INT64_C(-123456789012) - i : LENGTH + i) : wanted;
         expected[i] = wrong ? 0 : values[wanted < 0 ? wanted + LENGTH : wanted];
     }
-    cf_call call = {.file = "operators.metal", .kernel = "gather", .standard = "metal3.1", .grid = {N, 1, 1}, .group = {32, 1, 1}};
+    cf_call call = {.file = "operators.metal",
+        .kernel = "gather",
+        .standard = "metal3.1",
+        .grid = {N, 1, 1},
+        .group = {32, 1, 1}};
     cf_buffer(&call, 0, out, sizeof out);
     cf_buffer(&call, 1, values, sizeof values);
     cf_buffer(&call, 2, indices, sizeof indices);
@@ -201,7 +224,8 @@ static void run_errors(cf_test *t, const int *p)
         }
         seen[i] = true;
         snprintf(text, sizeof text, "index %" PRId64 " of %d", indices[i], LENGTH);
-        if (strcmp(text, messages.list[k].text) != 0) cf_fail(t, "'%.39s', not '%s'", messages.list[k].text, text);
+        if (strcmp(text, messages.list[k].text) != 0)
+            cf_fail(t, "'%.39s', not '%s'", messages.list[k].text, text);
     }
 }
 
@@ -212,9 +236,12 @@ void cf_family_operators(cf_suite *suite)
         if (type != BOOL) cf_add(suite, run_unary, CF_P(type), "operators.unary.%s", name);
         if (type != BOOL) cf_add(suite, run_strided, CF_P(type), "operators.strided.%s", name);
         if (types[type].parts == 1) cf_add(suite, run_binary, CF_P(type, 0), "operators.largest.%s", name);
-        if (!types[type].integer && types[type].parts == 1) cf_add(suite, run_binary, CF_P(type, 1), "operators.alpha.%s", name);
+        if (!types[type].integer && types[type].parts == 1)
+            cf_add(suite, run_binary, CF_P(type, 1), "operators.alpha.%s", name);
     }
     cf_add(suite, run_binary, CF_P(4, 1), "operators.alpha.int");
-    for (int flags = 0; flags < 32; flags += 1 + flags / 4) cf_add(suite, run_options, CF_P(flags), "operators.options.%d", flags);
-    for (int wrong = 0; wrong < 10; wrong += 3) cf_add(suite, run_errors, CF_P(wrong), "operators.errors.%d", wrong);
+    for (int flags = 0; flags < 32; flags += 1 + flags / 4)
+        cf_add(suite, run_options, CF_P(flags), "operators.options.%d", flags);
+    for (int wrong = 0; wrong < 10; wrong += 3)
+        cf_add(suite, run_errors, CF_P(wrong), "operators.errors.%d", wrong);
 }

@@ -183,26 +183,44 @@ static bool leave_out(attempt *a, const diagnostic_list *list)
     return changed;
 }
 
-/* A string literal is in constant memory (Metal's specification, 4.2), to clang in the default space: where an error shows that a
- * pointer to constant memory is wanted, the literal is cast. The i-th diagnostic is about the literal itself, a
- * variable that it initialises, or a call with literals among its arguments. */
-static bool cast_strings(rewriter *r, const diagnostic_list *list, size_t i)
+/* Marks the literals of a call, or of what initialises a variable; false where there is none that is not marked yet. */
+static bool ask_for_strings(rewriter *r, uint32_t first)
 {
-    const diagnostic *d = &list->items[i];
     const token *t = r->list->tokens;
-    bool constant = front_diagnostic_says(d, "'const char[") && front_diagnostic_says(d, "global_host");
-    for (size_t k = i + 1; k < list->count && list->items[k].kind == DIAGNOSTIC_NOTE; k++)
-        constant |= front_diagnostic_says(&list->items[k], "from 'const char[") &&
-                    front_diagnostic_says(&list->items[k], "global_host");
-    uint32_t first = d->token, last = d->token;
-    if (!constant) return false;
+    while (token_is(r->list, first, "::") || (t[first].kind == TOKEN_IDENTIFIER && token_is(r->list, first + 1, "::"))) first++;
+    uint32_t last = first;
     if (t[first].kind == TOKEN_IDENTIFIER && t[first + 1].code == '(') last = t[first + 1].match;
     if (t[first].kind == TOKEN_IDENTIFIER && t[first + 1].code == '=') last = first + 2;
     bool found = false;
     for (uint32_t at = first; at <= last; at++) {
-        if (t[at].kind != TOKEN_STRING || r->asked[at] || (at > 0 && t[at - 1].kind == TOKEN_STRING)) continue;
+        bool part = at > 0 && t[at].kind == TOKEN_STRING && t[at - 1].kind == TOKEN_STRING;
+        if (part || r->asked[at] || !front_is_string(r, at)) continue;
         r->asked[at] = true;
         found = true;
+    }
+    return found;
+}
+
+/* A string literal is in constant memory (Metal's specification, 4.2), to clang in the default space: where an error shows that a
+ * pointer to constant memory is wanted, the literal is cast. The i-th diagnostic is about the literal itself, a
+ * variable that it initialises, a call with literals among its arguments, or a call in a template that was instantiated for
+ * literals. */
+static bool cast_strings(rewriter *r, const diagnostic_list *list, size_t i)
+{
+    const diagnostic *d = &list->items[i];
+    bool constant = front_diagnostic_says(d, "'const char[") && front_diagnostic_says(d, "global_host"), generic = false;
+    bool found = false;
+    for (size_t k = i + 1; k < list->count && list->items[k].kind == DIAGNOSTIC_NOTE; k++) {
+        const diagnostic *note = &list->items[k];
+        if (!front_diagnostic_says(note, "global_host")) continue;
+        constant |= front_diagnostic_says(note, "from 'const char[");
+        generic |= front_diagnostic_says(note, "generic address space") || front_diagnostic_says(note, "from 'const char *'");
+    }
+    if (constant && d->token != NO_TOKEN) found = ask_for_strings(r, d->token);
+    for (size_t k = i + 1; generic && k < list->count && list->items[k].kind == DIAGNOSTIC_NOTE; k++) {
+        const diagnostic *note = &list->items[k];
+        bool literals = front_diagnostic_says(note, "in instantiation of") && front_diagnostic_says(note, "const char *");
+        if (literals && note->token != NO_TOKEN && note->token < r->list->count) found |= ask_for_strings(r, note->token);
     }
     return found;
 }

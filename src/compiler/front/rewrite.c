@@ -108,10 +108,10 @@ static void rewrite_words(rewriter *r)
         } else if (front_is_free(r, i)) {
             if (list->tokens[i].kind == TOKEN_NUMBER)
                 rewrite_number(r, i);
+            else if (r->asked[i] && front_is_string(r, i))
+                front_edit_before(&r->edits, i, "(" FRONT_CONSTANT_TEXT " char *)");
             else if (list->tokens[i].kind == TOKEN_IDENTIFIER)
                 rewrite_word(r, i);
-            else if (list->tokens[i].kind == TOKEN_STRING && r->asked[i])
-                front_edit_before(&r->edits, i, "(" FRONT_CONSTANT_TEXT " char *)");
         }
     }
 }

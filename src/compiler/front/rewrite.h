@@ -90,4 +90,11 @@ static inline bool front_is_free(const rewriter *r, uint32_t i)
     return r->edits.edits[i].text == EDIT_NONE;
 }
 
+/* A literal, or what the compiler makes one of. */
+static inline bool front_is_string(const rewriter *r, uint32_t i)
+{
+    return r->list->tokens[i].kind == TOKEN_STRING || token_is(r->list, i, "__func__") ||
+           token_is(r->list, i, "__FUNCTION__") || token_is(r->list, i, "__PRETTY_FUNCTION__");
+}
+
 #endif
