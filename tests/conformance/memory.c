@@ -100,6 +100,41 @@ static void run_packed(cf_test *t, const int *p)
     cf_equal(t, TOMBAC_TYPE_U8, expected_tight, got_tight, sizeof got_tight, "bytes of tight_t (19 per thread)");
 }
 
+/* x is exact in half, and so is all that is computed of it. */
+static void run_parts(cf_test *t, const int *p)
+{
+    enum { N = 128 };
+    float x[N];
+    uint8_t bytes[3 * N], got_bytes[3 * N] = {0}, packed[7 * N], got_packed[7 * N] = {0};
+    uint16_t halves[N], got_halves[N] = {0};
+    uint32_t words[N], got_words[N] = {0};
+    for (int i = 0; i < N; i++) x[i] = (float)(i * 13 % 512) + 0.625f;
+    for (int i = 0; i < N; i++) {
+        float y = x[i] * 2 + 1, other = x[i ^ 1] * 2 + 2;
+        uint8_t h[2], f[4], o[4];
+        put_half(h, x[i]);
+        put_float(f, y);
+        put_float(o, other);
+        memcpy(bytes + 3 * i, (uint8_t[]){f[0], h[0], o[0]}, 3);
+        memcpy(halves + i, f, 2);
+        memcpy(words + i, f, 4);
+        packed[7 * i] = 1;
+        memcpy(packed + 7 * i + 1, f, 4);
+        memcpy(packed + 7 * i + 5, h, 2);
+    }
+    cf_call call = call_of("parts", N, 64);
+    cf_buffer(&call, 0, x, sizeof x);
+    cf_buffer(&call, 1, got_bytes, sizeof got_bytes);
+    cf_buffer(&call, 2, got_halves, sizeof got_halves);
+    cf_buffer(&call, 3, got_packed, sizeof got_packed);
+    cf_buffer(&call, 4, got_words, sizeof got_words);
+    if (!cf_run(t, &call)) return;
+    cf_equal(t, TOMBAC_TYPE_U8, bytes, got_bytes, 3 * N, "low bytes (3 per thread)");
+    cf_equal(t, TOMBAC_TYPE_U16, halves, got_halves, N, "low halves");
+    cf_equal(t, TOMBAC_TYPE_U8, packed, got_packed, 7 * N, "packed structures (7 bytes each)");
+    cf_equal(t, TOMBAC_TYPE_U32, words, got_words, N, "low words");
+}
+
 static void run_quantised(cf_test *t, const int *p)
 {
     enum { N = 100 };
@@ -306,6 +341,7 @@ void cf_family_memory(cf_suite *suite)
 {
     cf_add(suite, run_layout, CF_P(0), "memory.layout");
     cf_add(suite, run_packed, CF_P(0), "memory.packed");
+    cf_add(suite, run_parts, CF_P(0), "memory.parts-of-numbers");
     cf_add(suite, run_quantised, CF_P(0), "memory.quantised-blocks");
     cf_add(suite, run_views, CF_P(0), "memory.views");
     static const int patterns[][3] = {{1, 0, 64}, {1, 3, 17}, {2, 1, 33}, {3, 0, 100}, {4, 2, 64},

@@ -206,3 +206,27 @@ kernel void packed_members(device dense_t *out [[buffer(0)]], device tight_t *ti
         sizes[3] = alignof(tight_t);
     }
 }
+
+// Less than the whole of what a floating-point instruction gave, stored and loaded.
+struct __attribute__((packed)) numbers_t {
+    uchar a;
+    float f;
+    half h;
+};
+kernel void parts(device const float *x [[buffer(0)]], device uchar *bytes [[buffer(1)]], device ushort *halves [[buffer(2)]],
+                  device numbers_t *packed [[buffer(3)]], device uint *words [[buffer(4)]], uint i [[thread_position_in_grid]])
+{
+    threadgroup uchar tile[64];
+    float y = x[i] * 2 + 1;
+    half h = half(x[i]);
+    bytes[3 * i] = uchar(as_type<uint>(y));
+    bytes[3 * i + 1] = as_type<uchar2>(h).x;
+    tile[i % 64] = uchar(as_type<uint>(y + 1));
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    bytes[3 * i + 2] = tile[(i % 64) ^ 1];
+    halves[i] = ushort(as_type<uint>(y));
+    packed[i].a = 1;
+    packed[i].f = y;
+    packed[i].h = h;
+    words[i] = uint(as_type<ulong>(float2(y, x[i])));
+}

@@ -421,6 +421,7 @@ tombac_status cuda_compile(
     tombac_status status = build(kernel, options, &header, error);
     tb_times_begin(kernel->times, "PTX");
     if (status == TOMBAC_OK) status = ir_emit_object(kernel, true, &code, error);
+    if (status == TOMBAC_OK) status = cuda_copy_narrow_stores(&code, error);
     tb_times_size(kernel->times, code.size);
     if (status == TOMBAC_OK) {
         tb_text_append(object, header.data, header.size);

@@ -78,6 +78,9 @@ unsigned cuda_widen(ir_kernel *kernel, uint32_t threads);
  * the other. */
 unsigned cuda_count_accesses(const ir_kernel *kernel);
 
+/* narrow.c: in PTX, stores of less than a register store a copy, which has no type. */
+tombac_status cuda_copy_narrow_stores(tb_text *ptx, tombac_error **error);
+
 /* count.c: loops compare their counters' next values. */
 void cuda_compare_next(ir_kernel *kernel);
 

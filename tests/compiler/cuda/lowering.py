@@ -22,6 +22,8 @@ CASES = [
     ("positions in registers", "out[i] = float(size);", [r"%tid\.x", r"%ctaid\.x"], [r"\.local", r"%tid\.y"]),
     ("uniform flow needs no ballot", "for (uint k = 0; k < size; k++) out[k] = simd_sum(in[i + k]);",
      [r"shfl\.sync\.bfly"], [r"vote"]),
+    ("a byte of a number is stored from a copy, as ptxas converts the number", "((device uchar *)out)[i] = uchar(as_type<uint>(in[i] + 1));",
+     [r"add\.rn\.f32\s+(%r\d+),(?s:.*)mov\.b32\s+%cut0, \1;\n\s*st\.global\.b8\s+\[%rd\d+\], %cut0;"], [r"st\.global\.b8[^%]*%rd\d+\], %r\d"]),
     ("a branch on the SIMD-group's number is uniform", "if (group == 1) out[i] = simd_sum(in[i]);", [r"shfl\.sync"], [r"vote"]),
     ("a branch on the lane is not", "if (lane & 1) out[i] = simd_sum(in[i]);", [r"vote\.sync\.ballot", r"shfl\.sync"], []),
     ("so is a loop whose length differs", "float s = 0; for (uint k = 0; k < lane; k++) s += simd_sum(in[k]); out[i] = s;",
