@@ -52,14 +52,19 @@ static double value(int type, int k)
     return types[type].type == TOMBAC_TYPE_U8 ? abs(x) : x;
 }
 
-static cf_call call_of(char name[64], const char *form, int type)
+static cf_call call_to(const char *kernel)
 {
-    snprintf(name, 64, "%s_%s", form, types[type].name);
     return (cf_call){.file = "operators.metal",
-        .kernel = name,
+        .kernel = kernel,
         .standard = "metal3.1",
         .grid = {N, 1, 1},
         .group = {32, 1, 1}};
+}
+
+static cf_call call_of(char name[64], const char *form, int type)
+{
+    snprintf(name, 64, "%s_%s", form, types[type].name);
+    return call_to(name);
 }
 
 static tombac_type output_of(int type)
@@ -164,11 +169,7 @@ static void run_options(cf_test *t, const int *p)
         if (i == 3 || i == N - 1) x += 300;
         expected[options.reverse ? N - 1 - i : i] = (float)((options.negate ? -x : x) / 2);
     }
-    cf_call call = {.file = "operators.metal",
-        .kernel = "with_options",
-        .standard = "metal3.1",
-        .grid = {N, 1, 1},
-        .group = {32, 1, 1}};
+    cf_call call = call_to("with_options");
     cf_buffer(&call, 0, out, sizeof out);
     cf_bytes(&call, 1, flags, sizeof flags);
     cf_bytes(&call, 2, more, sizeof more);
@@ -202,11 +203,7 @@ static void run_errors(cf_test *t, const int *p)
         indices[i] = wrong ? (i % 2 ? INT64_C(-123456789012) - i : LENGTH + i) : wanted;
         expected[i] = wrong ? 0 : values[wanted < 0 ? wanted + LENGTH : wanted];
     }
-    cf_call call = {.file = "operators.metal",
-        .kernel = "gather",
-        .standard = "metal3.1",
-        .grid = {N, 1, 1},
-        .group = {32, 1, 1}};
+    cf_call call = call_to("gather");
     cf_buffer(&call, 0, out, sizeof out);
     cf_buffer(&call, 1, values, sizeof values);
     cf_buffer(&call, 2, indices, sizeof indices);

@@ -82,20 +82,26 @@ static void align_stacks(LLVMModuleRef module)
         if (!LLVMIsDeclaration(f) && !is_small(f)) LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute);
 }
 
-tombac_status cpu_optimise(LLVMModuleRef module, LLVMTargetMachineRef machine, bool debug, tombac_error **error)
+tombac_status cpu_run_passes(
+    LLVMModuleRef module, const char *names, LLVMTargetMachineRef machine, tombac_error **error)
 {
-    keep_order();
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef failure = LLVMRunPasses(module, debug ? debug_passes : passes, machine, options);
+    LLVMErrorRef failure = LLVMRunPasses(module, names, machine, options);
     LLVMDisposePassBuilderOptions(options);
-    if (!failure) {
-        align_stacks(module);
-        return cpu_context_place(module, error);
-    }
+    if (!failure) return TOMBAC_OK;
     char *message = LLVMGetErrorMessage(failure);
     tombac_status status = tb_fail(error, TOMBAC_ERROR_COMPILER, "cpu engine: LLVM: %s", message);
     LLVMDisposeErrorMessage(message);
     return status;
+}
+
+tombac_status cpu_optimise(LLVMModuleRef module, LLVMTargetMachineRef machine, bool debug, tombac_error **error)
+{
+    keep_order();
+    tombac_status status = cpu_run_passes(module, debug ? debug_passes : passes, machine, error);
+    if (status != TOMBAC_OK) return status;
+    align_stacks(module);
+    return cpu_context_place(module, error);
 }
 
 tombac_status cpu_emit(

@@ -56,6 +56,9 @@ tombac_status cpu_target_machine(const char *target, LLVMTargetMachineRef *machi
  * SIMD-group. */
 tombac_status cpu_vectorise(
     LLVMModuleRef module, const cpu_options *options, size_t *context_size, tombac_error **error);
+/* LLVM's passes by name; `machine` may be NULL. */
+tombac_status cpu_run_passes(
+    LLVMModuleRef module, const char *names, LLVMTargetMachineRef machine, tombac_error **error);
 tombac_status cpu_optimise(LLVMModuleRef module, LLVMTargetMachineRef machine, bool debug, tombac_error **error);
 /* Part of cpu_optimise: places the accesses to contexts (context.c). */
 tombac_status cpu_context_place(LLVMModuleRef module, tombac_error **error);

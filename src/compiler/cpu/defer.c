@@ -9,21 +9,13 @@
 
 #include <llvm-c/BitReader.h>
 #include <llvm-c/BitWriter.h>
-#include <llvm-c/Transforms/PassBuilder.h>
 #include <string.h>
 
 /* Everything but the general step goes, and what only that used. */
 static tombac_status keep_general(LLVMModuleRef module, tombac_error **error)
 {
     LLVMDeleteFunction(LLVMGetNamedFunction(module, TB_CPU_ENTRY));
-    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef failure = LLVMRunPasses(module, "globaldce", NULL, options);
-    LLVMDisposePassBuilderOptions(options);
-    if (!failure) return TOMBAC_OK;
-    char *message = LLVMGetErrorMessage(failure);
-    tombac_status status = tb_fail(error, TOMBAC_ERROR_COMPILER, "cpu engine: LLVM: %s", message);
-    LLVMDisposeErrorMessage(message);
-    return status;
+    return cpu_run_passes(module, "globaldce", NULL, error);
 }
 
 static uint64_t shapes_of(const cpu_variant *variants, int count)
